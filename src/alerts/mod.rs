@@ -1,0 +1,1 @@
+//! PURE. Configuration and catalogue → rule groups → YAML.

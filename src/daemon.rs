@@ -1,0 +1,1 @@
+//! The composition: builds the rooms; start, reload, stop. Nothing else knows them all.

@@ -1,0 +1,1 @@
+//! PURE. Position, bounds and memory → verdicts and events.

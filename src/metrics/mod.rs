@@ -1,0 +1,1 @@
+//! PURE. The catalogue of every metric, and a snapshot's text.

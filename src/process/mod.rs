@@ -1,0 +1,3 @@
+//! What belongs to the process as a whole: clock, signals, logging, exit codes.
+
+pub mod clock;

@@ -1,0 +1,93 @@
+//! What one pass over a Kafka cluster says.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::measures::{Moment, Offset, TopicName, TopicPartition, Unread};
+
+/// A topic's identity: sixteen bytes that change when a topic is deleted and made again.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TopicId(pub [u8; 16]);
+
+impl fmt::Debug for TopicId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for byte in self.0 {
+            write!(f, "{byte:02x}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Everything that one round learned of one cluster.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ClusterReading {
+    /// The cluster's own id, where a broker said it.
+    pub cluster_id: Option<String>,
+    /// Each topic that was asked for.
+    pub topics: BTreeMap<TopicName, TopicSight>,
+    /// What look-ups by time showed, per partition and committed offset that was asked for.
+    pub ages: BTreeMap<(TopicPartition, Offset), Age>,
+}
+
+/// What the cluster answered when asked for a topic.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TopicSight {
+    /// The topic exists.
+    Seen(TopicReading),
+    /// A good answer of the cluster does not have it.
+    Absent,
+    /// No good answer.
+    Unread(Unread),
+}
+
+/// One existing topic.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TopicReading {
+    /// Its identity; absent where the broker does not say (or says zero).
+    pub topic_id: Option<TopicId>,
+    /// What limits its retention. `Err` when the configuration could not be read and none was given by hand.
+    pub limits: Option<Result<Limits, Unread>>,
+    /// Each partition in the cluster's answer: bounds, or why they could not be read.
+    pub partitions: BTreeMap<i32, Result<PartitionReading, Unread>>,
+}
+
+/// The effective settings that decide what is deleted. A field is absent when the broker did not name it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// `cleanup.policy` as written: `delete`, `compact`, both, or empty.
+    pub cleanup_policy: Option<String>,
+    /// `retention.ms`; negative is no limit.
+    pub retention_ms: Option<i64>,
+    /// `retention.bytes`; negative is no limit.
+    pub retention_bytes: Option<i64>,
+    /// `message.timestamp.type` is `LogAppendTime`.
+    pub log_append_time: Option<bool>,
+    /// `remote.storage.enable`.
+    pub tiered: Option<bool>,
+}
+
+/// Bounds of one partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartitionReading {
+    /// Log start offset.
+    pub earliest: Offset,
+    /// End offset (high watermark).
+    pub latest: Offset,
+    /// Last stable offset, where it was asked for and answered.
+    pub stable: Option<Offset>,
+    /// The leader's epoch, where the broker said it.
+    pub leader_epoch: Option<i32>,
+    /// The oldest record that a look-up of timestamp 0 answered. Absent when nothing answered or nobody asked:
+    /// after DeleteRecords a partition that is not empty may answer nothing.
+    pub oldest: Option<(Offset, Moment)>,
+}
+
+/// What look-ups by time left open about the records up to one committed offset.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Age {
+    /// A record at or below the committed offset and at or above earliest, with its timestamp: the highest found.
+    /// So the highest timestamp up to the committed offset is at least this. Absent: nothing proved.
+    pub proved: Option<(Offset, Moment)>,
+    /// The highest timestamp up to the committed offset is below this, if the log has not changed. Absent: open.
+    pub below: Option<Moment>,
+}

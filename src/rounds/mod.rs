@@ -1,0 +1,1 @@
+//! WHEN. One loop per cluster, and the board where its newest finished round hangs.

@@ -1,0 +1,1 @@
+//! What the daemon serves: scrape, health, rules, API, pages.

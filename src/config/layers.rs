@@ -115,8 +115,8 @@ pub(super) fn of_environment(variables: impl IntoIterator<Item = (String, String
     leaves
 }
 
-/// The settings of the command line, as pairs of key and text.
-pub(super) fn of_command_line(overrides: &[(String, String)]) -> Result<Vec<Leaf>, Vec<Mistake>> {
+/// The settings of the command line, given as pairs of key and text, and the pairs whose key is none.
+pub(super) fn of_command_line(overrides: &[(String, String)]) -> (Vec<Leaf>, Vec<Mistake>) {
     let mut leaves = Vec::new();
     let mut mistakes = Vec::new();
     for (key, text) in overrides {
@@ -130,7 +130,7 @@ pub(super) fn of_command_line(overrides: &[(String, String)]) -> Result<Vec<Leaf
             }),
         }
     }
-    if mistakes.is_empty() { Ok(leaves) } else { Err(mistakes) }
+    (leaves, mistakes)
 }
 
 /// Properties of librdkafka have dots in their names, which the environment cannot write and which mean a table in

@@ -77,13 +77,12 @@ pub fn load(
         Err(mistake) => unusable.push(mistake),
     }
     leaves.extend(layers::of_environment(environment));
-    match layers::of_command_line(overrides) {
-        Ok(more) => leaves.extend(more),
-        Err(more) => unusable.extend(more),
-    }
+    let (more, no_keys) = layers::of_command_line(overrides);
+    leaves.extend(more);
+    unusable.extend(no_keys);
 
     let (good, mut checks) = sieve::sieve(leaves);
-    // Without a whole layer, the checks of the merged configuration would find mistakes that are none.
+    // What could not be read at all may hold what the merged configuration seems to lack.
     if !unusable.is_empty() {
         return Err(ConfigError::new([unusable, checks.into_mistakes()].concat()));
     }

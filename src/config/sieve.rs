@@ -57,6 +57,9 @@ fn refuse(leaf: &Leaf, misfit: Misfit, checks: &mut Checks) {
             }
             let words = key.words();
             let Some((word, table)) = words.split_last() else { return };
+            if let Some(problem) = misplaced(word, table, known, &leaf.layer) {
+                return checks.refuse(key.clone(), problem, leaf.layer.clone());
+            }
             let Some(meant) = nearest(word, known.iter().copied()) else {
                 return checks.refuse(key, "unknown key", leaf.layer.clone());
             };
@@ -70,6 +73,20 @@ fn refuse(leaf: &Leaf, misfit: Misfit, checks: &mut Checks) {
             }
             None => checks.refuse(leaf.key.clone(), problem, leaf.layer.clone()),
         },
+    }
+}
+
+/// Names that are right in another place.
+fn misplaced(word: &str, table: &[&str], known: &[&str], layer: &Layer) -> Option<&'static str> {
+    let is_joined = |name: &str| word.strip_prefix(name).is_some_and(|rest| rest.starts_with('_'));
+    match (table, word) {
+        (["queries", _, "alerts"], "window" | "scrape_interval" | "runbook_base_url" | "dashboard_base_url") => {
+            Some("counts for all queries; set it in [alerts]")
+        }
+        _ if matches!(layer, Layer::Environment(_)) && known.iter().any(|name| is_joined(name)) => {
+            Some("unknown key; write two underscores between the names of tables and settings")
+        }
+        _ => None,
     }
 }
 

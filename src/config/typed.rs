@@ -41,9 +41,16 @@ impl Typed {
         Misfit::Wrong(format!("expected {wanted}, got {}", describe(&self.value.kind)))
     }
 
+    /// Without the value in the refusal: whoever puts a text where a table belongs may have put a password into it.
     fn table(self) -> Result<Map<String, Self>, Misfit> {
-        let refusal = self.expected("a table");
-        let ValueKind::Table(table) = self.value.kind else { return Err(refusal) };
+        let table = match self.value.kind {
+            ValueKind::Table(table) => table,
+            ValueKind::Array(_) => {
+                let problem = format!("expected a table with a name such as [{}.main], got a list", self.key);
+                return Err(Misfit::Wrong(problem));
+            }
+            _ => return Err(Misfit::Wrong("expected a table, got one value".to_owned())),
+        };
         let entry = |(name, value): (String, Value)| {
             let key = self.key.child(&name);
             (name, Self { value, key })
@@ -227,7 +234,7 @@ impl de::Error for Misfit {
     }
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
-        let choices = expected.join(", ");
+        let choices = expected.iter().map(|choice| format!("{choice:?}")).collect::<Vec<_>>().join(", ");
         Self::Wrong(format!("{variant:?} is not one of {choices}{}", hint(variant, expected.iter().copied())))
     }
 

@@ -89,21 +89,28 @@ fn check_thresholds(table: &Key, thresholds: &Thresholds, own: &BTreeSet<Thresho
     }
     if thresholds.risk_critical >= thresholds.risk_warning {
         let (critical, warning) = (thresholds.risk_critical, thresholds.risk_warning);
-        let problem = format!("risk_critical ({critical}) must be below risk_warning ({warning})");
-        blame_pair(table, [RiskCritical, RiskWarning], own, problem, checks);
+        let problems = [
+            (RiskCritical, format!("{critical} is not below risk_warning ({warning})")),
+            (RiskWarning, format!("{warning} is not above risk_critical ({critical})")),
+        ];
+        blame_one(table, problems, own, checks);
     }
     if thresholds.forecast_critical > thresholds.forecast_warning {
         let (critical, warning) = (show(thresholds.forecast_critical), show(thresholds.forecast_warning));
-        let problem = format!("forecast_critical ({critical}) must not be longer than forecast_warning ({warning})");
-        blame_pair(table, [ForecastCritical, ForecastWarning], own, problem, checks);
+        let problems = [
+            (ForecastCritical, format!("{critical} is longer than forecast_warning ({warning})")),
+            (ForecastWarning, format!("{warning} is shorter than forecast_critical ({critical})")),
+        ];
+        blame_one(table, problems, own, checks);
     }
 }
 
-fn blame_pair(table: &Key, pair: [Threshold; 2], own: &BTreeSet<Threshold>, problem: String, checks: &mut Checks) {
+fn blame_one(table: &Key, problems: [(Threshold, String); 2], own: &BTreeSet<Threshold>, checks: &mut Checks) {
     // With one of the two already refused, the pair compares a value that nobody wrote.
-    let sound = pair.iter().all(|threshold| checks.is_sound(&table.child(threshold.key())));
-    if let Some(blamed) = pair.iter().find(|threshold| own.contains(threshold)).filter(|_| sound) {
-        checks.report(table.child(blamed.key()), problem);
+    let is_sound = problems.iter().all(|(threshold, _)| checks.is_sound(&table.child(threshold.key())));
+    let blamed = problems.into_iter().find(|(threshold, _)| own.contains(threshold));
+    if let Some((threshold, problem)) = blamed.filter(|_| is_sound) {
+        checks.report(table.child(threshold.key()), problem);
     }
 }
 
@@ -114,9 +121,11 @@ fn base_url(key: Key, text: &str, checks: &mut Checks) -> Option<String> {
     }
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     let host = rest.map(|rest| rest.split(['/', '?', '#']).next().unwrap_or_default());
+    let is_host = |host: &str| !host.is_empty() && !host.contains('@');
     let is_bad = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '"' | '<' | '>' | '\\' | '{' | '}');
-    if host.is_none_or(str::is_empty) || text.contains(is_bad) {
-        checks.report(key, format!("{text:?} is no web address; write such as \"https://host/path/\""));
+    if !host.is_some_and(is_host) || text.contains(is_bad) {
+        // The address is not repeated: it may hold a password.
+        checks.report(key, "is no web address; write such as \"https://host/path/\", without user and password");
     }
     Some(if text.ends_with('/') { text.to_owned() } else { format!("{text}/") })
 }

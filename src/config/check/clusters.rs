@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{Checks, at_least_a_second, table_name, three_times};
 use crate::config::key::Key;
-use crate::config::secret::{Secret, SecretSource};
+use crate::config::secret::{BothTwins, Secret, SecretSource};
 use crate::config::valid::{Cluster, Property, RetentionOverride};
 use crate::config::written::WrittenCluster;
 
@@ -84,7 +84,10 @@ fn properties(table: &Key, written: BTreeMap<String, Property>, checks: &mut Che
     for (property, (given, file)) in secrets {
         match SecretSource::of_twins(given, file) {
             Ok(source) => plain.extend(source.map(|source| (property, Property::Secret(source)))),
-            Err(error) => checks.report(table.child(&written_name(&property)), error.to_string()),
+            Err(BothTwins) => {
+                let name = written_name(&property);
+                checks.report(table.child(&name), format!("{name} and {name}_file are both given; keep one"));
+            }
         }
     }
     plain
@@ -108,7 +111,7 @@ fn why_refused(property: &str) -> Option<&'static str> {
         "allow.auto.create.topics" => Some("cannot be set: Brinkwatch never creates a topic"),
         "enable.auto.commit" => Some("cannot be set: Brinkwatch never commits an offset"),
         "bootstrap.servers" | "metadata.broker.list" => {
-            Some("cannot be set here; bootstrap_servers of the cluster says it")
+            Some("cannot be set here; the cluster's own bootstrap_servers does it")
         }
         _ => None,
     }

@@ -133,7 +133,7 @@ fn at_least_a_second(key: Key, poll_interval: Duration, checks: &mut Checks) {
 
 fn above_zero(key: Key, duration: Duration, checks: &mut Checks) {
     if duration.is_zero() {
-        checks.report(key, "must be longer than nothing");
+        checks.report(key, "must be longer than zero");
     }
 }
 
@@ -146,6 +146,6 @@ fn table_name(kind: &str, name: &str, checks: &mut Checks) {
         return;
     }
     let rule = "is no name for a table: a-z, 0-9, \"_\" and \"-\", beginning with a letter or digit, without \"__\"";
-    let why = "environment variables could not reach it, or would make a second one";
+    let why = "environment variables, which are lower-cased and parted at \"__\", would make a second table";
     checks.report(Key::of(&[kind, name]), format!("{rule}; {why}"));
 }

@@ -36,12 +36,21 @@ fn check_checkpoint(
     let key = table.child("checkpoint");
     if checkpoint.is_empty() {
         checks.report(key, "is required; write the location of the query's checkpoint, a path or a URL");
+    } else if holds_password(checkpoint) {
+        checks.report(key, "must not hold a password: locations are shown on pages and in metrics");
     } else if let Some(owner) = owners.get(&place(checkpoint)) {
         checks
             .report(key, format!("is the checkpoint of query {owner:?} already; one checkpoint belongs to one query"));
     } else {
         owners.insert(place(checkpoint), name.to_owned());
     }
+}
+
+/// Whether it reads `scheme://user:password@…`. A name alone is no secret: Azure's `abfss://container@account` has one.
+fn holds_password(checkpoint: &str) -> bool {
+    let authority = checkpoint.split_once("://").and_then(|(_, rest)| rest.split('/').next());
+    let user = authority.and_then(|authority| authority.rsplit_once('@')).map(|(user, _)| user);
+    user.is_some_and(|user| user.contains(':'))
 }
 
 /// One spelling for a location that can be written in several ways.

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use brinkwatch::config::{
     Config, ConfigError, ConfigFile, LogLevel, Property, SourceKind, Watch, effective_toml, load,
@@ -275,4 +276,35 @@ fn no_print_of_a_configuration_shows_a_secret() {
         panic!("a password is a secret")
     };
     assert_eq!(source.read().unwrap().expose(), "hunter2");
+}
+
+/// Runs `brinkwatch config` in a folder with this configuration; answers exit code, stdout, stderr.
+fn command(file: &str, arguments: &[&str], environment: &[(&str, &str)]) -> (Option<i32>, String, String) {
+    let folder = tempfile::tempdir().expect("the program runs");
+    fs::write(folder.path().join("brinkwatch.toml"), file).expect("the program runs");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_brinkwatch"));
+    command.arg("config").args(arguments).current_dir(folder.path()).env_clear().envs(environment.iter().copied());
+    let output = command.output().expect("the program runs");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("the program runs");
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn config_check_says_valid_or_every_mistake_and_78() {
+    let valid = command(FILE, &["check"], &[]);
+    assert_eq!(valid, (Some(0), "configuration is valid: 1 cluster, 1 query\n".to_owned(), String::new()));
+    let invalid = command(FILE, &["check", "--set", "confirm_polls=0"], &[("BRINKWATCH__LOG__LEVEL", "loud")]);
+    let mistakes = "confirm_polls: must be 1 or more (command line)\n\
+                    log.level: \"loud\" is not one of \"error\", \"warn\", \"info\", \"debug\", \"trace\" \
+                    (environment variable BRINKWATCH__LOG__LEVEL)\n";
+    assert_eq!(invalid, (Some(78), String::new(), mistakes.to_owned()));
+    let missing = command(FILE, &["check", "--config", "other.toml"], &[]);
+    let unreadable = "cannot be read: No such file or directory (os error 2) (other.toml)\n";
+    assert_eq!(missing, (Some(78), String::new(), unreadable.to_owned()));
+}
+
+#[test]
+fn config_show_prints_what_is_in_force() {
+    let expected = effective_toml(&of_layers(FULL, &[], &[("log.level", "debug")]).unwrap());
+    assert_eq!(command(FULL, &["show", "--set", "log.level=debug"], &[]), (Some(0), expected, String::new()));
 }

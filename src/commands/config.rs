@@ -6,9 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use crate::config::{self, Config, ConfigError};
-
-/// The configuration is not valid.
-const INVALID: u8 = 78;
+use crate::process::exit_code::ExitCode;
 
 /// Where the configuration comes from: for every command that needs one.
 #[derive(Args, Clone, Debug, Default)]
@@ -39,8 +37,13 @@ fn key_and_value(text: &str) -> Result<(String, String), String> {
     Ok((key.trim().to_owned(), value.to_owned()))
 }
 
-/// What `brinkwatch config` takes.
+/// Check the configuration, or print the one in force
 #[derive(Args, Clone, Debug)]
+#[command(
+    long_about = "Check the configuration, or print the one in force, without starting anything. Layers, weakest \
+                  first: defaults, the file, environment variables such as BRINKWATCH__SERVER__LISTEN, --set.",
+    after_help = "Exit code: 0 valid, 78 not valid."
+)]
 pub struct ConfigArgs {
     /// What to do with it.
     #[command(subcommand)]
@@ -50,25 +53,19 @@ pub struct ConfigArgs {
 /// What to do with the configuration.
 #[derive(Clone, Debug, Subcommand)]
 pub enum ConfigAction {
-    /// Say whether the configuration is valid: every mistake at once, with its key and who wrote it. Exit code 0 or 78
+    /// Say whether the configuration is valid: every mistake at once, with its key and who wrote it
     Check(ConfigSource),
     /// Print the configuration in force as TOML, defaults included, secrets as <secret>
     Show(ConfigSource),
 }
 
-/// Runs `brinkwatch config` and returns the exit code. Mistakes go to stderr, one a line.
+/// Runs `brinkwatch config`.
 ///
 /// # Errors
-/// When `out` cannot be written.
-pub fn run(args: &ConfigArgs, out: &mut dyn Write) -> anyhow::Result<u8> {
+/// A [`ConfigError`] with every mistake; or `out` cannot be written.
+pub fn run(args: &ConfigArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
     let (ConfigAction::Check(source) | ConfigAction::Show(source)) = &args.action;
-    let config = match source.load() {
-        Ok(config) => config,
-        Err(mistakes) => {
-            eprintln!("{mistakes}");
-            return Ok(INVALID);
-        }
-    };
+    let config = source.load()?;
     match args.action {
         ConfigAction::Check(_) => {
             let clusters = counted(config.clusters.len(), "cluster", "clusters");
@@ -77,7 +74,7 @@ pub fn run(args: &ConfigArgs, out: &mut dyn Write) -> anyhow::Result<u8> {
         }
         ConfigAction::Show(_) => write!(out, "{}", config::effective_toml(&config))?,
     }
-    Ok(0)
+    Ok(ExitCode::Fine)
 }
 
 fn counted(number: usize, one: &str, many: &str) -> String {

@@ -280,12 +280,12 @@ fn no_print_of_a_configuration_shows_a_secret() {
 
 /// Runs `brinkwatch config` in a folder with this configuration; answers exit code, stdout, stderr.
 fn command(file: &str, arguments: &[&str], environment: &[(&str, &str)]) -> (Option<i32>, String, String) {
-    let folder = tempfile::tempdir().expect("the program runs");
-    fs::write(folder.path().join("brinkwatch.toml"), file).expect("the program runs");
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    fs::write(folder.path().join("brinkwatch.toml"), file).expect("the folder is writable");
     let mut command = Command::new(env!("CARGO_BIN_EXE_brinkwatch"));
     command.arg("config").args(arguments).current_dir(folder.path()).env_clear().envs(environment.iter().copied());
     let output = command.output().expect("the program runs");
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("the program runs");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("the output is UTF-8");
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
 

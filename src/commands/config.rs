@@ -1,5 +1,6 @@
 //! `brinkwatch config`: look at the configuration without starting anything.
 
+use std::fmt;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -9,7 +10,7 @@ use crate::config::{self, Config, ConfigError};
 use crate::process::exit_code::ExitCode;
 
 /// Where the configuration comes from: for every command that needs one.
-#[derive(Args, Clone, Debug, Default)]
+#[derive(Args, Clone, Default)]
 pub struct ConfigSource {
     /// Configuration file [default: brinkwatch.toml here if it exists, else /etc/brinkwatch/brinkwatch.toml if it
     /// exists, else none]
@@ -29,6 +30,14 @@ impl ConfigSource {
     pub fn load(&self) -> Result<Config, ConfigError> {
         let file = config::find_file(self.config.as_deref());
         config::load(file.as_deref().into(), config::process_environment(), &self.set)
+    }
+}
+
+/// Without the values of `--set`, which may be secrets.
+impl fmt::Debug for ConfigSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let keys: Vec<&str> = self.set.iter().map(|(key, _)| key.as_str()).collect();
+        f.debug_struct("ConfigSource").field("config", &self.config).field("set", &keys).finish()
     }
 }
 

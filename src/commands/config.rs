@@ -64,7 +64,7 @@ pub struct ConfigArgs {
 pub enum ConfigAction {
     /// Say whether the configuration is valid: every mistake at once, with its key and who wrote it
     Check(ConfigSource),
-    /// Print the configuration in force as TOML, defaults included, secrets as <secret>
+    /// Print the configuration in force as TOML, defaults included, secrets left out
     Show(ConfigSource),
 }
 

@@ -22,6 +22,9 @@ pub struct CommandLine {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Print what a checkpoint says, without asking Kafka
+    ///
+    /// Where a restart would resume in each partition, what the open batch plans, what is wrong with the files, and
+    /// whether Spark would start from them. The checkpoint is only read.
     Inspect(inspect::InspectArgs),
 }
 

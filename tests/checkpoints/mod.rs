@@ -7,7 +7,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use serde_json::Value;
 
 /// Every case, by name.
-pub fn cases() -> Vec<PathBuf> {
+pub(crate) fn cases() -> Vec<PathBuf> {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/checkpoints");
     let mut cases: Vec<PathBuf> =
         fs::read_dir(fixtures).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect();
@@ -16,12 +16,12 @@ pub fn cases() -> Vec<PathBuf> {
 }
 
 /// What is expected of a case.
-pub fn expected(case: &Path) -> Value {
+pub(crate) fn expected(case: &Path) -> Value {
     serde_json::from_slice(&fs::read(case.join("expected.json")).unwrap()).unwrap()
 }
 
 /// A copy with what git does not keep: file times and empty directories.
-pub fn laid_out(case: &Path, expected: &Value) -> tempfile::TempDir {
+pub(crate) fn laid_out(case: &Path, expected: &Value) -> tempfile::TempDir {
     let copy = tempfile::tempdir().unwrap();
     for directory in ["offsets", "commits"] {
         fs::create_dir(copy.path().join(directory)).unwrap();

@@ -1,4 +1,4 @@
-"""Situations a query can be in, made with real Spark and real Kafka. Each is made once and only looked at afterwards."""
+"""Situations a query can be in, made with real Spark and real Kafka: made once, and only looked at afterwards."""
 
 import itertools
 from collections.abc import Callable

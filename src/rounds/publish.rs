@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::round::Found;
 use super::state::{ClusterState, count};
-use super::targets::ClusterTarget;
+use super::targets::{ClusterTarget, QueryTarget};
 use crate::metrics::{ClusterRound, Polls, QueryRound};
 use crate::retention::ClusterReading;
 
@@ -34,19 +34,23 @@ pub fn cluster_round(target: &ClusterTarget, state: &mut ClusterState, found: Fo
 #[must_use]
 pub fn before_first_round(target: &ClusterTarget) -> ClusterRound {
     ClusterRound {
-        requests: target.brokers.requests(),
+        requests: by_name(target.brokers.requests()),
         queries: target.queries.iter().map(|query| (query.name.clone(), waiting_query(query))).collect(),
         ..ClusterRound::waiting(&target.name, target.poll_interval, target.stale_after)
     }
 }
 
-fn waiting_query(query: &super::targets::QueryTarget) -> QueryRound {
+fn by_name(requests: impl IntoIterator<Item = (&'static str, u64)>) -> BTreeMap<String, u64> {
+    requests.into_iter().map(|(name, count)| (name.to_owned(), count)).collect()
+}
+
+fn waiting_query(query: &QueryTarget) -> QueryRound {
     QueryRound {
         settings: query.settings.clone(),
         publishing: query.publishing,
         risk_critical: query.risk_critical,
         polls: Polls::default(),
-        requests: query.checkpoint.requests(),
+        requests: by_name(query.checkpoint.requests().by_operation()),
         ..QueryRound::waiting(query.checkpoint.location())
     }
 }

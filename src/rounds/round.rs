@@ -11,10 +11,10 @@ use super::checkpoints::{CheckpointPoll, read_all};
 use super::state::ClusterState;
 use super::targets::{ClusterTarget, QueryTarget};
 use crate::checkpoint::CheckpointReading;
-use crate::judgement::{Isolation, Questions, QueryVerdict, Sighting, judge, questions};
+use crate::judgement::{Isolation, QueryMemory, QueryVerdict, Questions, Sighting, judge, questions};
 use crate::measures::{Moment, Offset, TopicName, TopicPartition, Unread};
 use crate::process::clock;
-use crate::readers::AgeRequest;
+use crate::readers::{AgeRequest, WantedTopic};
 use crate::retention::{ClusterReading, TopicSight};
 
 /// What one round found.
@@ -44,8 +44,8 @@ pub async fn once(target: &ClusterTarget, state: &mut ClusterState, places: &Arc
     // Checkpoints first, latest second: a query only moves forward, so lag may be slightly too high but never
     // negative, and a committed offset beyond the end is a finding and not a race.
     let mut checkpoints = read_all(&queries, places, deadline / 3).await;
-    let (topics, committed_only) = topics_of(&queries, &checkpoints, state);
-    let mut cluster = target.brokers.topics(&topics, &committed_only, deadline / 3).await;
+    let topics = topics_of(&queries, &checkpoints, state);
+    let mut cluster = target.brokers.topics(&topics, deadline / 3).await;
 
     if let Ok(cluster) = &mut cluster {
         check_doubts(target, state, places, &mut checkpoints, cluster, deadline / 6).await;
@@ -57,27 +57,21 @@ pub async fn once(target: &ClusterTarget, state: &mut ClusterState, places: &Arc
     Found { started_at, finished_at, took: started.elapsed(), cluster, checkpoints, verdicts }
 }
 
-/// The topics that the readings name, with those of the last good reading of each query that was not read now; and
-/// those of which a query reads committed records only.
-fn topics_of(
-    queries: &[&QueryTarget],
-    checkpoints: &[CheckpointPoll],
-    state: &mut ClusterState,
-) -> (Vec<TopicName>, Vec<TopicName>) {
-    let mut all = BTreeSet::new();
-    let mut committed_only = BTreeSet::new();
+/// The topics that the readings name, with those that a query's earlier readings named: its checkpoint may be out of
+/// reach now, or no longer name a topic of which the judgement still holds a position.
+fn topics_of(queries: &[&QueryTarget], checkpoints: &[CheckpointPoll], state: &mut ClusterState) -> Vec<WantedTopic> {
+    let mut stable: BTreeMap<TopicName, bool> = BTreeMap::new();
     for (query, poll) in queries.iter().zip(checkpoints) {
         let known = state.topics.entry(query.name.clone()).or_default();
         if let Ok(reading) = &poll.outcome {
-            // A topic that the checkpoint no longer names may still hold positions in the judgement's memory.
             known.extend(reading.sources.iter().flat_map(|source| source.topics.keys().cloned()));
         }
-        all.extend(known.iter().cloned());
-        if query.settings.isolation == Isolation::ReadCommitted {
-            committed_only.extend(known.iter().cloned());
+        let committed_only = query.settings.isolation == Isolation::ReadCommitted;
+        for topic in known.iter() {
+            *stable.entry(TopicName::clone(topic)).or_default() |= committed_only;
         }
     }
-    (all.into_iter().collect(), committed_only.into_iter().collect())
+    stable.into_iter().map(|(name, stable)| WantedTopic { name, stable }).collect()
 }
 
 /// What would be said of a query is held against a second look first: a committed offset below earliest may only mean
@@ -134,16 +128,21 @@ async fn look_up_ages(
         ask(&target.queries, state, checkpoints, cluster).into_iter().flat_map(|(_, asked)| asked.ages).collect();
     let requests: Vec<AgeRequest> =
         wanted.into_iter().filter_map(|(partition, committed)| age_request(cluster, partition, committed)).collect();
-    target.brokers.ages(&requests, cluster, clock::now(), deadline).await;
+    if !requests.is_empty() {
+        cluster.ages = target.brokers.ages(&requests, clock::now(), deadline).await;
+    }
 }
 
 fn age_request(cluster: &ClusterReading, partition: TopicPartition, committed: Offset) -> Option<AgeRequest> {
     let TopicSight::Seen(topic) = cluster.topics.get(&partition.topic)? else { return None };
-    let bounds = topic.partitions.get(&partition.partition)?.as_ref().ok()?;
-    let retention_ms = topic.limits.as_ref().and_then(|limits| limits.as_ref().ok()).and_then(|limits| limits.retention_ms);
-    Some(AgeRequest { partition, committed, earliest: bounds.earliest, latest: bounds.latest, retention_ms })
+    let bounds = *topic.partitions.get(&partition.partition)?.as_ref().ok()?;
+    let limits = topic.limits.as_ref().and_then(|limits| limits.as_ref().ok());
+    let retention_ms = limits.and_then(|limits| limits.retention_ms);
+    let retention = retention_ms.and_then(|millis| u64::try_from(millis).ok()).map(Duration::from_millis);
+    Some(AgeRequest { partition, committed, topic_id: topic.topic_id, bounds, retention })
 }
 
+/// What each query's judgement would like to know beside what was read.
 fn ask(
     queries: &[QueryTarget],
     state: &ClusterState,
@@ -151,16 +150,14 @@ fn ask(
     cluster: &ClusterReading,
 ) -> Vec<(usize, Questions)> {
     let now = clock::now();
-    let readable = |poll: &CheckpointPoll| -> Option<CheckpointReading> { poll.outcome.as_ref().ok().cloned() };
-    queries
-        .iter()
-        .zip(checkpoints)
-        .enumerate()
-        .filter_map(|(at, (query, poll))| {
-            let reading = readable(poll)?;
-            Some((at, questions(&query.settings, &reading, cluster, &state.memory(&query.name), now)))
-        })
-        .collect()
+    let nothing = QueryMemory::default();
+    let mut asked = Vec::new();
+    for (at, (query, poll)) in queries.iter().zip(checkpoints).enumerate() {
+        let Ok(reading) = &poll.outcome else { continue };
+        let memory = state.memories.get(&query.name).unwrap_or(&nothing);
+        asked.push((at, questions(&query.settings, reading, cluster, memory, now)));
+    }
+    asked
 }
 
 fn judge_all(
@@ -170,11 +167,17 @@ fn judge_all(
     cluster: &Result<ClusterReading, Unread>,
     now: Moment,
 ) -> Vec<QueryVerdict> {
-    let mut memories: BTreeMap<String, _> = std::mem::take(&mut state.memories);
     let mut verdicts = Vec::with_capacity(queries.len());
     for (query, poll) in queries.iter().zip(checkpoints) {
-        let sighting = Sighting { now, checkpoint: poll.outcome.as_ref(), cluster: cluster.as_ref() };
-        let (verdict, memory) = judge(&query.settings, &sighting, memories.remove(&query.name).unwrap_or_default());
+        let sighting = Sighting {
+            now,
+            checkpoint: poll.outcome.as_ref(),
+            cluster: cluster.as_ref(),
+            history: &[],
+            superseded: false,
+        };
+        let memory = state.memories.remove(&query.name).unwrap_or_default();
+        let (verdict, memory) = judge(&query.settings, &sighting, memory);
         state.memories.insert(query.name.clone(), memory);
         verdicts.push(verdict);
     }

@@ -5,10 +5,10 @@ use std::io::Write;
 use std::time::Duration;
 
 use anyhow::Context;
-use chrono::{DateTime, SecondsFormat};
 use clap::Args;
 use serde::Serialize;
 
+use super::times::rfc3339;
 use super::Ended;
 use super::output::{Align, OutputFormat, Rows, printable};
 use crate::checkpoint::{CheckpointReading, Position, SourceKind, SourceReading, Start};
@@ -230,6 +230,3 @@ fn position(position: &Position) -> InspectedPosition {
 }
 
 /// A time as people and programs read it; absent when the calendar has no such day.
-fn rfc3339(at: Moment) -> Option<String> {
-    DateTime::from_timestamp_millis(at.millis()).map(|time| time.to_rfc3339_opts(SecondsFormat::Millis, true))
-}

@@ -1,15 +1,12 @@
 //! The answer of `check`, as values: what the JSON holds and the table shows.
 
-use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
-use super::super::times::rfc3339;
-use crate::judgement::restart::{self, Restart};
-use crate::judgement::{Condition, Deadline, PartitionState, PartitionVerdict, QueryVerdict};
+use crate::checkpoint::CheckpointReading;
+use crate::judgement::restart::{self, Outcome, Restart};
+use crate::judgement::{Condition, PartitionState, PartitionVerdict, QueryVerdict};
 use crate::measures::{Moment, TopicPartition, Unread};
-use crate::rounds::{ClusterTarget, Found, QueryTarget};
-
-/// The version of the JSON.
-const VERSION: u32 = 1;
+use crate::rounds::{ClusterTarget, Found};
 
 /// What is to be said of one query on one cluster.
 #[derive(Debug)]
@@ -25,8 +22,8 @@ pub struct QueryAnswer {
     pub restart: Restart,
     pub restart_otherwise: Restart,
     pub verdict: QueryVerdict,
-    /// Which source each partition was read by.
-    pub sources: Vec<(TopicPartition, String)>,
+    /// The source that reads each partition; the first one where several do.
+    pub sources: BTreeMap<TopicPartition, String>,
 }
 
 /// One answer per query of the cluster, in the order of the targets.
@@ -50,15 +47,22 @@ pub fn of(target: &ClusterTarget, found: &Found) -> Vec<QueryAnswer> {
                 restart: predict(configured),
                 restart_otherwise: predict(!configured),
                 verdict: verdict.clone(),
-                sources: sources(query, found),
+                sources: sources(poll.outcome.as_ref().ok()),
             }
         })
         .collect()
 }
 
-fn sources(query: &QueryTarget, found: &Found) -> Vec<(TopicPartition, String)> {
-    let _ = (query, found);
-    Vec::new()
+fn sources(reading: Option<&CheckpointReading>) -> BTreeMap<TopicPartition, String> {
+    let mut sources = BTreeMap::new();
+    for source in reading.into_iter().flat_map(|reading| &reading.sources) {
+        for (topic, partitions) in &source.topics {
+            for partition in partitions.keys() {
+                sources.entry(TopicPartition::new(topic, *partition)).or_insert_with(|| source.id.clone());
+            }
+        }
+    }
+    sources
 }
 
 impl QueryAnswer {
@@ -85,5 +89,79 @@ impl QueryAnswer {
         FINDINGS.iter().any(|condition| self.verdict.conditions.contains(condition))
             || self.verdict.restartable == Some(false)
             || self.verdict.partitions.values().any(possibly_lost)
+    }
+}
+
+/// A way on, and whether it fits.
+#[derive(Debug)]
+pub struct Recovery {
+    /// The bounded word of the JSON.
+    pub path: &'static str,
+    /// Why it fits.
+    pub why: String,
+    /// What to run next, if a command can do it.
+    pub command: Option<String>,
+}
+
+impl QueryAnswer {
+    /// Offsets that are certainly gone, over all partitions.
+    pub fn lost_offsets(&self) -> u64 {
+        self.verdict.partitions.values().filter_map(|partition| partition.lost).sum()
+    }
+
+    /// The partitions, lost ones first, then by share of retention left, then as they are numbered.
+    pub fn worst_first(&self) -> Vec<(&TopicPartition, &PartitionVerdict)> {
+        let mut rows: Vec<_> = self.verdict.partitions.iter().collect();
+        let rank = |partition: &PartitionVerdict| {
+            let fine = matches!(partition.state, PartitionState::CaughtUp | PartitionState::Behind);
+            (fine, partition.ratio.unwrap_or(if fine { 1.0 } else { 0.0 }))
+        };
+        rows.sort_by(|(_, one), (_, other)| {
+            let ((one_fine, one_left), (other_fine, other_left)) = (rank(one), rank(other));
+            one_fine.cmp(&other_fine).then(one_left.total_cmp(&other_left))
+        });
+        rows
+    }
+
+    /// Which ways on fit. Nothing is advised while something was not read.
+    pub fn recoveries(&self) -> Vec<Recovery> {
+        if self.is_incomplete() {
+            return Vec::new();
+        }
+        let lost = self.lost_offsets();
+        if lost == 0 && matches!(self.restart.outcome, Outcome::Starts) {
+            let why = "nothing is lost: restart the query as it is, with the checkpoint as it is".to_owned();
+            return vec![Recovery { path: "none_needed", why, command: None }];
+        }
+        let mut ways = Vec::new();
+        if matches!(self.restart_with(false).outcome, Outcome::StartsAndSkips) {
+            ways.push(Recovery {
+                path: "accept_gap",
+                why: format!(
+                    "with failOnDataLoss=false this checkpoint goes on and skips what is gone ({lost} offsets); set it \
+                     for one restart, then set it back"
+                ),
+                command: None,
+            });
+        }
+        ways.push(Recovery {
+            path: "new_checkpoint",
+            why: "a new checkpoint location, with startingOffsets for every partition, leaves this one as evidence; \
+                  what the sink already has must be made idempotent or will be doubled"
+                .to_owned(),
+            command: None,
+        });
+        if lost > 0 {
+            ways.push(Recovery {
+                path: "backfill",
+                why: format!("{lost} offsets are no longer in Kafka: only the systems that produced them can give them again"),
+                command: None,
+            });
+        }
+        ways
+    }
+
+    fn restart_with(&self, fail_on_data_loss: bool) -> &Restart {
+        if self.fail_on_data_loss == fail_on_data_loss { &self.restart } else { &self.restart_otherwise }
     }
 }

@@ -2,5 +2,9 @@
 //! look-ups by time prove, the share of retention that is left.
 
 mod reading;
+mod proofs;
+mod search;
 
+pub use proofs::Proofs;
 pub use reading::{Age, ClusterReading, Limits, PartitionReading, TopicId, TopicReading, TopicSight};
+pub use search::Search;

@@ -4,12 +4,14 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::states::{Certainty, Condition, EventKind, PartitionProblem, PartitionState, QueryState};
 use crate::checkpoint::Problem;
 use crate::measures::{BatchId, Moment, Offset, TopicName, TopicPartition, Unread};
 
 /// A moment that may never come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Deadline {
     /// At this moment.
     At(Moment),
@@ -69,6 +71,8 @@ pub struct QueryVerdict {
     pub events: Vec<Event>,
     /// Offsets that this round counted as lost, each once.
     pub newly_lost: Vec<LostRange>,
+    /// Ranges counted as possibly lost before, and now known to be lost: their records change, the totals do not.
+    pub turned_certain: Vec<LostRange>,
     /// How often each event was seen, and when last, since memory began.
     pub event_totals: BTreeMap<EventKind, (u64, Moment)>,
 }
@@ -167,4 +171,6 @@ pub struct Event {
     pub topic: Option<TopicName>,
     /// In words, with the numbers.
     pub detail: String,
+    /// The last positions before a checkpoint was replaced; empty for other events.
+    pub positions: BTreeMap<TopicPartition, Offset>,
 }

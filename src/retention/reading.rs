@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::measures::{Moment, Offset, TopicName, TopicPartition, Unread};
 
 /// A topic's identity: sixteen bytes that change when a topic is deleted and made again.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TopicId(pub [u8; 16]);
 
 impl fmt::Debug for TopicId {

@@ -1,5 +1,6 @@
 //! One file per subcommand.
 
+pub mod config;
 pub mod inspect;
 pub mod output;
 
@@ -7,6 +8,7 @@ use std::io::{self, Write};
 
 use clap::{Parser, Subcommand};
 
+use crate::config::ConfigError;
 use crate::process::exit_code::ExitCode;
 
 /// Watches Spark Structured Streaming checkpoints against Kafka retention, and speaks before data is lost.
@@ -21,6 +23,8 @@ pub struct CommandLine {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Check the configuration, or print the one in force
+    Config(config::ConfigArgs),
     /// Print what a checkpoint says, without asking Kafka
     Inspect(inspect::InspectArgs),
 }
@@ -29,6 +33,7 @@ pub enum Command {
 pub async fn run(command_line: CommandLine) -> ExitCode {
     let mut out = io::stdout();
     let ended = match command_line.command {
+        Command::Config(args) => config::run(&args, &mut out),
         Command::Inspect(args) => inspect::run(args, &mut out).await,
     };
     match ended.and_then(|code| Ok(out.flush().map(|()| code)?)) {
@@ -37,6 +42,11 @@ pub async fn run(command_line: CommandLine) -> ExitCode {
         Err(error) if is_broken_pipe(&error) => ExitCode::Fine,
         Err(error) => {
             // when even stderr is gone, the exit code still speaks
+            if let Some(mistakes) = error.downcast_ref::<ConfigError>() {
+                // each mistake begins its own line with its key
+                drop(writeln!(io::stderr(), "{mistakes}"));
+                return ExitCode::Configuration;
+            }
             drop(writeln!(io::stderr(), "brinkwatch: {error:#}"));
             error.downcast_ref::<Ended>().map_or(ExitCode::Finding, |ended| ended.code)
         }

@@ -1,1 +1,3 @@
 //! PURE. The catalogue of every metric, and a snapshot's text.
+
+pub mod catalogue;

@@ -1,8 +1,12 @@
 //! One file per subcommand.
 
+pub mod check;
 pub mod config;
 pub mod inspect;
+pub mod metrics;
 pub mod output;
+pub mod run;
+pub mod times;
 
 use std::io::{self, Write};
 
@@ -23,18 +27,27 @@ pub struct CommandLine {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Hold checkpoints against their brokers: each partition, and what a restart would do
+    Check(check::CheckArgs),
     /// Check the configuration, or print the one in force
     Config(config::ConfigArgs),
     /// Print what a checkpoint says, without asking Kafka
     Inspect(inspect::InspectArgs),
+    /// Print the catalogue of every metric as Markdown
+    Metrics(metrics::MetricsArgs),
+    /// Watch the configured queries until stopped
+    Run(run::RunArgs),
 }
 
 /// Runs a command. Errors go to stderr, as one chain of causes.
 pub async fn run(command_line: CommandLine) -> ExitCode {
     let mut out = io::stdout();
     let ended = match command_line.command {
+        Command::Check(args) => check::run(&args, &mut out).await,
         Command::Config(args) => config::run(&args, &mut out),
         Command::Inspect(args) => inspect::run(args, &mut out).await,
+        Command::Metrics(args) => metrics::run(&args, &mut out),
+        Command::Run(args) => run::run(args).await,
     };
     match ended.and_then(|code| Ok(out.flush().map(|()| code)?)) {
         Ok(code) => code,

@@ -118,13 +118,8 @@ fn a_stamp_in_the_future_needs_no_look_up() {
 #[test]
 fn without_an_oldest_record_the_search_still_ends_and_claims_no_upper_end() {
     // DeleteRecords cut into the first segment: the broker answers none, whatever is asked.
-    let bounds = PartitionReading {
-        earliest: offset(137),
-        latest: offset(300),
-        stable: None,
-        leader_epoch: None,
-        oldest: None,
-    };
+    let bounds =
+        PartitionReading { earliest: offset(137), latest: offset(300), stable: None, leader_epoch: None, oldest: None };
     for retention in [None, Some(Duration::from_secs(30)), Some(Duration::ZERO)] {
         let mut known = Proofs::default();
         known.observe(None, &bounds);

@@ -70,7 +70,12 @@ mod tests {
     #[test]
     fn a_row_says_unit_side_and_meaning() {
         let row = row(&crate::metrics::catalogue::CLUSTER_UP);
-        assert!(row.ends_with("_cluster_up` | `kafka_cluster` | gauge, 0 or 1 | min | 1 when the last poll of the \
-                               cluster worked and is not older than stale_after, else 0. |"), "{row}");
+        assert!(
+            row.ends_with(
+                "_cluster_up` | `kafka_cluster` | gauge, 0 or 1 | min | 1 when the last poll of the \
+                               cluster worked and is not older than stale_after, else 0. |"
+            ),
+            "{row}"
+        );
     }
 }

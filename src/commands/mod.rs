@@ -1,6 +1,7 @@
 //! One file per subcommand.
 
 pub mod config;
+pub mod demo;
 pub mod inspect;
 pub mod output;
 

@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod config;
+pub mod demo;
 pub mod inspect;
 pub mod metrics;
 pub mod output;

@@ -3,6 +3,7 @@
 pub mod config;
 pub mod inspect;
 pub mod output;
+pub mod rules;
 
 use std::io::{self, Write};
 
@@ -27,6 +28,8 @@ pub enum Command {
     Config(config::ConfigArgs),
     /// Print what a checkpoint says, without asking Kafka
     Inspect(inspect::InspectArgs),
+    /// Print alert rules for Prometheus, with the configuration's thresholds
+    Rules(rules::RulesArgs),
 }
 
 /// Runs a command. Errors go to stderr, as one chain of causes.
@@ -35,6 +38,7 @@ pub async fn run(command_line: CommandLine) -> ExitCode {
     let ended = match command_line.command {
         Command::Config(args) => config::run(&args, &mut out),
         Command::Inspect(args) => inspect::run(args, &mut out).await,
+        Command::Rules(args) => rules::run(args, &mut out),
     };
     match ended.and_then(|code| Ok(out.flush().map(|()| code)?)) {
         Ok(code) => code,

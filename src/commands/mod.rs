@@ -6,6 +6,7 @@ pub mod demo;
 pub mod inspect;
 pub mod metrics;
 pub mod output;
+pub mod rules;
 pub mod run;
 pub mod times;
 
@@ -37,8 +38,12 @@ pub enum Command {
     /// Where a restart would resume in each partition, what the open batch plans, what is wrong with the files, and
     /// whether Spark would start from them. The checkpoint is only read.
     Inspect(inspect::InspectArgs),
+    /// Show the main job on an embedded stand-in, with nothing to install
+    Demo(demo::DemoArgs),
     /// Print the catalogue of every metric as Markdown
-    Metrics(metrics::MetricsArgs),
+    Metrics(metrics::Args),
+    /// Print alert rules for Prometheus, with the configuration's thresholds
+    Rules(rules::RulesArgs),
     /// Watch the configured queries until stopped
     Run(run::RunArgs),
 }
@@ -50,7 +55,9 @@ pub async fn run(command_line: CommandLine) -> ExitCode {
         Command::Check(args) => check::run(&args, &mut out).await,
         Command::Config(args) => config::run(&args, &mut out),
         Command::Inspect(args) => inspect::run(args, &mut out).await,
-        Command::Metrics(args) => metrics::run(&args, &mut out),
+        Command::Demo(args) => demo::run(args).await,
+        Command::Metrics(_) => metrics::run(&mut out).map(|()| ExitCode::Fine).map_err(Into::into),
+        Command::Rules(args) => rules::run(args, &mut out),
         Command::Run(args) => run::run(args).await,
     };
     match ended.and_then(|code| Ok(out.flush().map(|()| code)?)) {

@@ -138,6 +138,6 @@ pub(in crate::alerts) fn duration(duration: Duration) -> String {
         return "0m".to_owned();
     }
     let units = [(3_600_000, "h"), (60_000, "m"), (1_000, "s"), (1, "ms")];
-    let fitting = units.into_iter().find(|(size, _)| millis % size == 0);
+    let fitting = units.into_iter().find(|(size, _)| millis.is_multiple_of(*size));
     fitting.map_or_else(String::new, |(size, unit)| format!("{}{unit}", millis / size))
 }

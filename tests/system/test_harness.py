@@ -71,8 +71,10 @@ def test_a_group_leaves_traces_on_a_fresh_broker(own_broker, topic):
     assert (broker.topics(), broker.groups()) == (set(), set())
     consumer = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "trace",
                          "allow.auto.create.topics": True})
-    consumer.subscribe([topic])
     try:
+        consumer.list_topics(topic, timeout=10)
+        consumer.subscribe([topic])
+
         def traces() -> tuple[set[str], set[str]]:
             consumer.poll(0.2)
             return broker.topics(), broker.groups()

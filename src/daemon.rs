@@ -14,10 +14,15 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::config::Config;
+use crate::alerts;
+use crate::commands::Ended;
+use crate::commands::rules::inputs as alert_inputs;
+use crate::config::{Config, effective_toml};
+use crate::process::clock;
+use crate::process::exit_code::ExitCode;
 use crate::rounds::board::Board;
 use crate::rounds::{self, AT_ONCE};
-use crate::web;
+use crate::web::{self, RulesFormat, WebState};
 
 pub use targets::{TargetError, cluster_reader, cluster_targets, query_settings};
 
@@ -44,12 +49,17 @@ pub async fn start(config: Config) -> anyhow::Result<Running> {
     let listener = TcpListener::bind(listen).await.with_context(|| format!("cannot listen on {listen}"))?;
     let address = listener.local_addr().context("the listening address is not known")?;
 
-    let targets = cluster_targets(&config)?;
-    let board = Arc::new(Board::new(targets.iter().map(rounds::before_first_round)));
+    let targets = cluster_targets(&config)
+        .context(Ended::with(ExitCode::Configuration, "the configuration asks for what cannot be had"))?;
+    let board = Arc::new(Board::default());
+    board.set_about(&web::about_this_build(true, Some(clock::now())));
+    for target in &targets {
+        board.publish(rounds::before_first_round(target));
+    }
     let stop = CancellationToken::new();
-    let state = web::WebState::new(Arc::clone(&board), &config_text(&config));
+    let state = web_state(Arc::clone(&board), config, stop.clone());
     let server = tokio::spawn(web::serve(listener, web::router(state), stop.clone()));
-    info!(address = %address, clusters = config.clusters.len(), queries = config.queries.len(), "listening");
+    info!(address = %address, clusters = targets.len(), "listening");
 
     let places = Arc::new(Semaphore::new(AT_ONCE));
     let mut tasks = JoinSet::new();
@@ -59,8 +69,16 @@ pub async fn start(config: Config) -> anyhow::Result<Running> {
     Ok(Running { address, stop, tasks, server })
 }
 
-fn config_text(config: &Config) -> String {
-    crate::config::effective_toml(config)
+fn web_state(board: Arc<Board>, config: Config, stop: CancellationToken) -> WebState {
+    let effective: Arc<str> = effective_toml(&config).into();
+    let rules = move |format| {
+        let format = match format {
+            RulesFormat::Prometheus => alerts::Format::Prometheus,
+            RulesFormat::PrometheusRule => alerts::Format::PrometheusRule(alerts::ObjectMeta::default()),
+        };
+        Ok(alerts::rendered(&alert_inputs(&config), &format).text)
+    };
+    WebState::new(board, Arc::new(clock::now), Arc::new(move || effective.to_string()), Arc::new(rules), stop)
 }
 
 impl Running {

@@ -8,11 +8,10 @@ use anyhow::Context;
 use clap::Args;
 use serde::Serialize;
 
-use super::times::rfc3339;
 use super::Ended;
 use super::output::{Align, OutputFormat, Rows, printable};
+use super::times::rfc3339;
 use crate::checkpoint::{CheckpointReading, Position, SourceKind, SourceReading, Start};
-use crate::measures::Moment;
 use crate::process::exit_code::ExitCode;
 use crate::readers::CheckpointReader;
 use crate::readers::stores::CheckpointStore;
@@ -223,5 +222,3 @@ fn position(position: &Position) -> InspectedPosition {
         planned: position.planned.map(|offset| offset.get()),
     }
 }
-
-/// A time as people and programs read it; absent when the calendar has no such day.

@@ -1,6 +1,5 @@
 //! One file per subcommand.
 
-pub mod check;
 pub mod config;
 pub mod demo;
 pub mod inspect;
@@ -29,8 +28,6 @@ pub struct CommandLine {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Hold checkpoints against their brokers: each partition, and what a restart would do
-    Check(check::CheckArgs),
     /// Check the configuration, or print the one in force
     Config(config::ConfigArgs),
     /// Print what a checkpoint says, without asking Kafka
@@ -38,8 +35,6 @@ pub enum Command {
     /// Where a restart would resume in each partition, what the open batch plans, what is wrong with the files, and
     /// whether Spark would start from them. The checkpoint is only read.
     Inspect(inspect::InspectArgs),
-    /// Show the main job on an embedded stand-in, with nothing to install
-    Demo(demo::DemoArgs),
     /// Print the catalogue of every metric as Markdown
     Metrics(metrics::Args),
     /// Print alert rules for Prometheus, with the configuration's thresholds
@@ -52,10 +47,8 @@ pub enum Command {
 pub async fn run(command_line: CommandLine) -> ExitCode {
     let mut out = io::stdout();
     let ended = match command_line.command {
-        Command::Check(args) => check::run(&args, &mut out).await,
         Command::Config(args) => config::run(&args, &mut out),
         Command::Inspect(args) => inspect::run(args, &mut out).await,
-        Command::Demo(args) => demo::run(args).await,
         Command::Metrics(_) => metrics::run(&mut out).map(|()| ExitCode::Fine).map_err(Into::into),
         Command::Rules(args) => rules::run(args, &mut out),
         Command::Run(args) => run::run(args).await,

@@ -1,13 +1,11 @@
 //! `brinkwatch run`: the daemon.
 
-use std::io::{self, Write};
-
 use clap::Args;
 use tracing::{error, info, warn};
 
 use super::config::ConfigSource;
 use crate::config::{Log, LogFormat};
-use crate::daemon::{self, TargetError};
+use crate::daemon;
 use crate::process::exit_code::ExitCode;
 use crate::process::logging;
 use crate::process::signals::StopSignals;
@@ -38,23 +36,15 @@ pub async fn run(mut args: RunArgs) -> anyhow::Result<ExitCode> {
     // Before anything that must be stopped in order.
     let mut signals = StopSignals::take_over()?;
     args.source.set.extend(args.listen.take().map(|listen| ("server.listen".to_owned(), listen)));
-    let config = match args.source.load() {
-        Ok(config) => config,
-        Err(mistakes) => {
-            writeln!(io::stderr(), "{mistakes}")?;
-            return Ok(ExitCode::Configuration);
-        }
-    };
+    let config = args.source.load()?;
     start_log(config.log);
-    info!(version = env!("CARGO_PKG_VERSION"), revision = crate::REVISION, config = %args.source, "starting");
-    let running = match daemon::start(config).await {
-        Ok(running) => running,
-        Err(cause) if cause.is::<TargetError>() => {
-            writeln!(io::stderr(), "{cause:#}")?;
-            return Ok(ExitCode::Configuration);
-        }
-        Err(cause) => return Err(cause),
-    };
+    info!(
+        version = env!("CARGO_PKG_VERSION"),
+        revision = crate::web::about_this_build(true, None).revision,
+        config = args.source.described(),
+        "starting"
+    );
+    let running = daemon::start(config).await?;
     until_stopped(running, &mut signals).await
 }
 

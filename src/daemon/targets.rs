@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use crate::config::{Cluster, Config, Query, SecretError, SourceKind};
-use crate::judgement::QuerySettings;
+use crate::config::{self, Cluster, Config, Query, SecretError, SourceKind};
+use crate::judgement::{Isolation, QuerySettings, Subscribe, Watch};
 use crate::measures::TopicName;
-use crate::readers::kafka::{KafkaReader, KafkaSettings};
+use crate::metrics::snapshot::{Granularity, PartitionMetrics, Publishing};
+use crate::readers::kafka::{KafkaOptions, KafkaReader, OpenError};
 use crate::readers::stores::{CheckpointStore, StoreError};
 use crate::readers::{BrokerReader, CheckpointReader};
 use crate::retention::Limits;
@@ -33,7 +34,7 @@ pub enum TargetError {
         cluster: String,
         /// What the client said.
         #[source]
-        cause: crate::readers::kafka::ClientError,
+        cause: OpenError,
     },
     /// A secret's file.
     #[error("clusters.{cluster}.librdkafka.{property}")]
@@ -73,7 +74,7 @@ pub fn cluster_targets(config: &Config) -> Result<Vec<ClusterTarget>, TargetErro
                         checkpoint: Arc::clone(&stores[query_name.as_str()]),
                         sources: source_filter(query, name),
                         settings: query_settings(config, query, cluster),
-                        publishing: query.publishing,
+                        publishing: publishing(query),
                         risk_critical: query.alerts.thresholds.risk_critical,
                     })
                     .collect(),
@@ -107,14 +108,13 @@ pub fn cluster_reader(name: &str, cluster: &Cluster) -> Result<Arc<dyn BrokerRea
         };
         (TopicName::from(topic.as_str()), limits)
     });
-    let settings = KafkaSettings {
-        name: name.to_owned(),
+    let options = KafkaOptions {
+        cluster: name.to_owned(),
         bootstrap_servers: cluster.bootstrap_servers.clone(),
         properties,
         retention_overrides: overrides.collect(),
     };
-    let reader =
-        KafkaReader::connect(settings).map_err(|cause| TargetError::Client { cluster: name.to_owned(), cause })?;
+    let reader = KafkaReader::open(options).map_err(|cause| TargetError::Client { cluster: name.to_owned(), cause })?;
     Ok(Arc::new(reader))
 }
 
@@ -137,18 +137,44 @@ fn source_filter(query: &Query, cluster: &str) -> SourceFilter {
 #[must_use]
 pub fn query_settings(config: &Config, query: &Query, cluster: &Cluster) -> QuerySettings {
     QuerySettings {
-        subscribe: query.subscribe,
-        isolation: query.isolation_level,
+        subscribe: match query.subscribe {
+            config::Subscribe::Unknown => Subscribe::Unknown,
+            config::Subscribe::Subscribe => Subscribe::Subscribe,
+            config::Subscribe::Pattern => Subscribe::Pattern,
+            config::Subscribe::Assign => Subscribe::Assign,
+        },
+        isolation: match query.isolation_level {
+            config::IsolationLevel::ReadUncommitted => Isolation::ReadUncommitted,
+            config::IsolationLevel::ReadCommitted => Isolation::ReadCommitted,
+        },
         fail_on_data_loss: query.fail_on_data_loss,
         expected_interval: query.expected_batch_interval,
         max_outage: query.max_outage,
         lag_floor: query.lag_floor,
-        watch: query.watch,
+        watch: match query.watch {
+            config::Watch::Active => Watch::Active,
+            config::Watch::Parked => Watch::Parked,
+            config::Watch::Retired => Watch::Retired,
+        },
         confirm_polls: config.confirm_polls,
         confirm_time: config.confirm_time,
         clock_skew: cluster.clock_skew,
         stalled_after: f64::from(query.alerts.thresholds.stalled_after),
         risk_warning: query.alerts.thresholds.risk_warning,
         forecast_warning: query.alerts.thresholds.forecast_warning,
+    }
+}
+
+fn publishing(query: &Query) -> Publishing {
+    Publishing {
+        granularity: match query.granularity {
+            config::Granularity::Partition => Granularity::Partition,
+            config::Granularity::Topic => Granularity::Topic,
+        },
+        partition_metrics: match query.partition_metrics {
+            config::PartitionMetrics::Default => PartitionMetrics::Default,
+            config::PartitionMetrics::All => PartitionMetrics::All,
+        },
+        series_limit: query.series_limit,
     }
 }

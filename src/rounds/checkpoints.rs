@@ -41,7 +41,11 @@ async fn read_one(query: &QueryTarget, places: &Semaphore, deadline: Duration) -
         Ok(_place) => within(query, deadline).await,
         Err(_) => Err(Unread::new(Reason::Overrun, "other checkpoints kept every place for reading busy")),
     };
-    CheckpointPoll { outcome: outcome.map(|reading| query.sources.apply(reading)), attempted_at, took: started.elapsed() }
+    CheckpointPoll {
+        outcome: outcome.map(|reading| query.sources.apply(reading)),
+        attempted_at,
+        took: started.elapsed(),
+    }
 }
 
 /// The reader keeps its deadline itself; this one only guards against a reader that does not.

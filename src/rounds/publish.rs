@@ -6,8 +6,7 @@ use std::sync::Arc;
 use super::round::Found;
 use super::state::{ClusterState, count};
 use super::targets::{ClusterTarget, QueryTarget};
-use crate::metrics::{ClusterRound, Polls, QueryRound};
-use crate::retention::ClusterReading;
+use crate::metrics::snapshot::{ClusterRound, Polls, QueryRound};
 
 /// Counts the polls of the round and puts together what is told of it.
 pub fn cluster_round(target: &ClusterTarget, state: &mut ClusterState, found: Found) -> ClusterRound {

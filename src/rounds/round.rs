@@ -10,7 +10,6 @@ use tokio::time::Instant;
 use super::checkpoints::{CheckpointPoll, read_all};
 use super::state::ClusterState;
 use super::targets::{ClusterTarget, QueryTarget};
-use crate::checkpoint::CheckpointReading;
 use crate::judgement::{Isolation, QueryMemory, QueryVerdict, Questions, Sighting, judge, questions};
 use crate::measures::{Moment, Offset, TopicName, TopicPartition, Unread};
 use crate::process::clock;
@@ -36,7 +35,12 @@ pub struct Found {
 
 /// Goes once over the cluster: checkpoints, topics, doubt checked again, ages, judgement. Every step has its share of
 /// `deadline`, so that a round ends before the next one is due, whatever hangs.
-pub async fn once(target: &ClusterTarget, state: &mut ClusterState, places: &Arc<Semaphore>, deadline: Duration) -> Found {
+pub async fn once(
+    target: &ClusterTarget,
+    state: &mut ClusterState,
+    places: &Arc<Semaphore>,
+    deadline: Duration,
+) -> Found {
     let started_at = clock::now();
     let started = Instant::now();
     let queries: Vec<&QueryTarget> = target.queries.iter().collect();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::judgement::QueryMemory;
 use crate::measures::{Moment, TopicName, Unread};
-use crate::metrics::Polls;
+use crate::metrics::snapshot::Polls;
 
 /// Kept between the rounds of one cluster.
 #[derive(Debug, Default)]

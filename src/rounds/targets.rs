@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::checkpoint::{CheckpointReading, SourceReading};
 use crate::judgement::QuerySettings;
-use crate::metrics::Publishing;
+use crate::metrics::snapshot::Publishing;
 use crate::readers::{BrokerReader, CheckpointReader};
 
 /// One Kafka cluster and the queries that read it.

@@ -38,7 +38,7 @@ pub fn of(args: &CheckArgs) -> anyhow::Result<Vec<ClusterTarget>> {
 }
 
 fn configured(args: &CheckArgs) -> anyhow::Result<Config> {
-    let config = args.source.load().context(Ended::with(ExitCode::Configuration, "the configuration is invalid"))?;
+    let config = args.source.load()?;
     for asked in &args.queries {
         if !config.queries.contains_key(asked) {
             let near = nearest(asked, config.queries.keys());
@@ -65,7 +65,7 @@ fn by_hand(args: &CheckArgs, checkpoint: &str, servers: &str) -> anyhow::Result<
     for (property, value) in &args.properties {
         set.push((format!("{cluster}.librdkafka.{}", property.replace('.', "_")), value.clone()));
     }
-    config::load(config::File::None, BTreeMap::new(), &set)
+    config::load(config::ConfigFile::Absent, BTreeMap::new(), &set)
         .context(Ended::with(ExitCode::Usage, "the command line cannot be used"))
 }
 

@@ -1,20 +1,17 @@
 //! `brinkwatch metrics`: every metric, as Markdown.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use crate::metrics::catalogue::{
     KAFKA_METRICS, Metric, OWN_METRICS, PARTITION_METRICS, QUERY_METRICS, QUERY_TOPIC_METRICS,
 };
-
-/// Prints every metric: name, labels, unit, which side is the worse one, meaning.
-#[derive(Clone, Copy, Debug, clap::Args)]
-pub struct Args {}
+use crate::process::exit_code::ExitCode;
 
 /// Writes the catalogue.
 ///
 /// # Errors
 /// When `out` cannot be written to.
-pub fn run(out: &mut impl Write) -> io::Result<()> {
+pub fn run(out: &mut impl Write) -> anyhow::Result<ExitCode> {
     for (title, metrics) in [
         ("Per query and topic", QUERY_TOPIC_METRICS),
         ("Per query", QUERY_METRICS),
@@ -30,7 +27,8 @@ pub fn run(out: &mut impl Write) -> io::Result<()> {
         }
         writeln!(out)?;
     }
-    writeln!(out, "The process collector's own `process_*` metrics stand beside these.")
+    writeln!(out, "The process collector's own `process_*` metrics stand beside these.")?;
+    Ok(ExitCode::Fine)
 }
 
 fn row(metric: &Metric) -> String {

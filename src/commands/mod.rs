@@ -35,8 +35,8 @@ pub enum Command {
     /// Where a restart would resume in each partition, what the open batch plans, what is wrong with the files, and
     /// whether Spark would start from them. The checkpoint is only read.
     Inspect(inspect::InspectArgs),
-    /// Print the catalogue of every metric as Markdown
-    Metrics(metrics::Args),
+    /// Print every metric as Markdown: labels, unit, worse side, meaning
+    Metrics,
     /// Print alert rules for Prometheus, with the configuration's thresholds
     Rules(rules::RulesArgs),
     /// Watch the configured queries until stopped
@@ -49,7 +49,7 @@ pub async fn run(command_line: CommandLine) -> ExitCode {
     let ended = match command_line.command {
         Command::Config(args) => config::run(&args, &mut out),
         Command::Inspect(args) => inspect::run(args, &mut out).await,
-        Command::Metrics(_) => metrics::run(&mut out).map(|()| ExitCode::Fine).map_err(Into::into),
+        Command::Metrics => metrics::run(&mut out),
         Command::Rules(args) => rules::run(args, &mut out),
         Command::Run(args) => run::run(args).await,
     };

@@ -239,6 +239,7 @@ fn the_query_page_draws_the_log_and_names_what_is_lost() {
         "brinkwatch check <span>orders-enriched</span>",
         "Never edit a file in the checkpoint.",
         "not restartable",
+        "The next partition follows from ",
     ] {
         assert!(text.contains(said), "{said}\n{text}");
     }

@@ -116,7 +116,7 @@ fn side(round: &ClusterRound, name: &str, query: &QueryRound, question: &Questio
     let crumb = if topic_names.is_empty() {
         format!("cluster {}", round.cluster)
     } else {
-        format!("topics {topic_names} · cluster {}", round.cluster)
+        format!("{topic_names} · cluster {}", round.cluster)
     };
     let (sentence, next) = sentence(&row, verdict, now);
     Side {
@@ -140,7 +140,11 @@ fn sentence(row: &Row, verdict: Option<&QueryVerdict>, now: Moment) -> (String, 
         return ("The first round has not ended: nothing is known yet.".to_owned(), Line::default());
     };
     let (lost, partitions) = lost(verdict);
-    let next = if lost > 0 { next_to_go(verdict, now) } else { Line::default() };
+    let mut next = if lost > 0 { next_to_go(verdict, now) } else { Line::default() };
+    next.before = capital(&next.before);
+    if next.time.is_some() {
+        next.after.push('.');
+    }
     let sentence = match row.state {
         _ if lost > 0 => format!(
             "{} {} gone, in {} of {}.",
@@ -178,9 +182,9 @@ fn facts(row: &Row, verdict: &QueryVerdict) -> Vec<Fact> {
         },
         fact("Retention remaining", row.bar.percent.clone(), row.tone < Tone::Unknown, &row.bar.limit),
         match verdict.restartable {
-            Some(true) => fact("Checkpoint", "restartable".to_owned(), false, "Spark would start from it"),
-            Some(false) => fact("Checkpoint", "not restartable".to_owned(), true, "Spark would not start from it"),
-            None => fact("Checkpoint", "cannot tell".to_owned(), false, "whether Spark would start from it"),
+            Some(true) => fact("Checkpoint", "restartable".to_owned(), false, "its files are whole"),
+            Some(false) => fact("Checkpoint", "not restartable".to_owned(), true, "Spark would refuse its files"),
+            None => fact("Checkpoint", "cannot tell".to_owned(), false, "whether Spark would take its files"),
         },
         fact("Lag", row.lag.clone().unwrap_or_else(|| "unknown".to_owned()), false, "offsets, still readable"),
         fact(

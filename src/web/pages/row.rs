@@ -156,13 +156,7 @@ fn due(query: &QueryRound, verdict: Option<&QueryVerdict>, now: Moment) -> (Stri
         return (what, next_to_go(verdict, now));
     }
     match query.state() {
-        QueryState::Unreadable | QueryState::Unknown | QueryState::Unverified => {
-            let why = verdict
-                .unreadable
-                .as_ref()
-                .map_or_else(|| verdict.reason.to_string(), |unread| words::spoken(unread.reason.label()));
-            (why, last_known(verdict, now))
-        }
+        QueryState::Unreadable | QueryState::Unknown | QueryState::Unverified => not_read(verdict, now),
         QueryState::Idle => ("nothing unread".to_owned(), Line::default()),
         QueryState::ClusterMismatch | QueryState::Recreated | QueryState::BeyondEnd | QueryState::Gone => {
             (verdict.reason.to_string(), Line::default())
@@ -212,6 +206,14 @@ pub(super) fn next_to_go(verdict: &QueryVerdict, now: Moment) -> Line {
         Some(Deadline::At(_)) => Line::plain("the next partition may follow at any moment"),
         Some(Deadline::Never) | None => Line::default(),
     }
+}
+
+/// Why it cannot be told, and what was proved before.
+fn not_read(verdict: &QueryVerdict, now: Moment) -> (String, Line) {
+    let known = last_known(verdict, now);
+    let Some(unread) = &verdict.unreadable else { return (verdict.reason.to_string(), known) };
+    let known = if known.before.is_empty() { Line::plain(unread.detail.clone()) } else { known };
+    (words::spoken(unread.reason.label()), known)
 }
 
 fn last_known(verdict: &QueryVerdict, now: Moment) -> Line {

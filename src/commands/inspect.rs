@@ -19,13 +19,8 @@ use crate::readers::stores::CheckpointStore;
 
 /// Print what a checkpoint says, without asking Kafka
 #[derive(Args, Debug)]
-#[command(
-    long_about = "Print what a checkpoint says, without asking Kafka: where a restart would resume in each partition, \
-                  what the open batch plans, what is wrong with the files, and whether Spark would start from them. \
-                  The checkpoint is only read.",
-    after_help = "Example:\n  brinkwatch inspect /data/checkpoints/orders --output json\n\n\
-                  Exit code: 0 read, 3 not read."
-)]
+#[command(after_help = "Example:\n  brinkwatch inspect /data/checkpoints/orders --output json\n\n\
+                  Exit code: 0 read, 3 not read.")]
 pub struct InspectArgs {
     /// Where the checkpoint lies: a path or file:///path
     #[arg(value_name = "CHECKPOINT")]

@@ -27,6 +27,9 @@ pub enum Command {
     /// Check the configuration, or print the one in force
     Config(config::ConfigArgs),
     /// Print what a checkpoint says, without asking Kafka
+    ///
+    /// Where a restart would resume in each partition, what the open batch plans, what is wrong with the files, and
+    /// whether Spark would start from them. The checkpoint is only read.
     Inspect(inspect::InspectArgs),
 }
 

@@ -4,11 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::states::{Certainty, Condition, EventKind, PartitionState, QueryState};
-use super::verdict::Deadline;
+use super::states::{Certainty, Condition, EventKind, PartitionProblem, PartitionState, QueryState};
 use crate::checkpoint::Problem;
 use crate::measures::{BatchId, Moment, Offset, TopicName};
-use crate::retention::TopicId;
+use crate::retention::{Deadline, Sample, TopicId};
 
 /// All that is remembered of one query on one cluster. The default is a first sight.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -24,12 +23,14 @@ pub struct QueryMemory {
     pub cluster_id: Option<String>,
     /// Set while the checkpoint is held to belong to another cluster.
     pub mismatch: Option<Latch>,
-    /// The query's state in the last round.
+    /// The query's state in the last round that read both sides.
     pub state: Option<QueryState>,
-    /// The query's conditions in the last round.
+    /// The query's conditions in that round.
     pub conditions: BTreeSet<Condition>,
     /// When committed offsets last moved.
     pub last_progress_at: Option<Moment>,
+    /// Since when something was unread without progress.
+    pub unread_since: Option<Moment>,
     /// Since when, in every round that was read, something was unread beyond the floor.
     pub lag_since: Option<Moment>,
     /// The expected interval as last learned, in milliseconds.
@@ -60,6 +61,8 @@ pub struct CheckpointMemory {
     pub last_commit_at: Option<Moment>,
     /// When the open batch was planned.
     pub open_batch_at: Option<Moment>,
+    /// Whether a batch was open.
+    pub batch_open: bool,
     /// What is wrong or odd with it.
     pub problems: Vec<Problem>,
 }
@@ -72,6 +75,8 @@ pub struct TopicMemory {
     pub topic_id: Option<TopicId>,
     /// Whether the positions were found sane under that id.
     pub sane: bool,
+    /// A person accepted the positions: the ages of old records no longer count against them.
+    pub accepted: bool,
     /// A suspicion that it was deleted and made again, for want of an id.
     pub suspicion: Option<Doubt>,
     /// retention.ms or the observed retention, in seconds, as last known.
@@ -92,10 +97,14 @@ pub struct PartitionMemory {
     pub state: Option<PartitionState>,
     /// The committed offset as last read.
     pub committed: Option<Offset>,
+    /// The committed offset when the query was held to read another cluster: what a later batch has to move.
+    pub before_mismatch: Option<Offset>,
     /// The planned offset as last read; absent when no batch was open.
     pub planned: Option<Offset>,
     /// The newest committed entry had left it out.
     pub dropped: bool,
+    /// It was on the broker only, so a first position of it is no first sight.
+    pub waiting: bool,
     /// A person said that a partition which is gone is no longer of interest.
     pub dismissed: bool,
     /// Log start as last read.
@@ -114,6 +123,8 @@ pub struct PartitionMemory {
     pub seen: Option<Offset>,
     /// Earliest up to which loss was accounted.
     pub counted: Option<Offset>,
+    /// The problems of the last good round.
+    pub problems: BTreeSet<PartitionProblem>,
     /// Unread and certainly gone, in the last good round.
     pub lost: Option<u64>,
     /// Gone while a batch was open, in the last good round.
@@ -194,19 +205,6 @@ pub enum Identity {
     Topics(BTreeMap<TopicName, TopicId>),
 }
 
-/// Bounds of one partition in one round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sample {
-    /// End of the round.
-    pub at: Moment,
-    /// Log start.
-    pub earliest: Offset,
-    /// Log end.
-    pub latest: Offset,
-    /// The committed offset.
-    pub committed: Offset,
-}
-
 impl QueryMemory {
     /// A person says that the state of a topic, or of one partition, is known and settled: latches on it are
     /// released, what is gone is dismissed. Without a topic: everything, a cluster mismatch too.
@@ -216,19 +214,23 @@ impl QueryMemory {
             self.cluster_id = None;
             for memory in self.topics.values_mut() {
                 memory.topic_id = None;
+                memory.accepted = true;
                 memory.partitions.values_mut().for_each(PartitionMemory::start_anew);
             }
         }
         let chosen = self.topics.iter_mut().filter(|(name, _)| topic.is_none_or(|topic| topic == name.as_ref()));
         for (_, memory) in chosen {
             memory.suspicion = None;
-            memory.sane = true;
+            memory.accepted = true;
             let partitions = memory.partitions.iter_mut();
             for (_, one) in partitions.filter(|(number, _)| partition.is_none_or(|wanted| wanted == **number)) {
                 if one.latch.is_some() {
                     one.start_anew();
                 }
-                one.dismissed = one.state == Some(PartitionState::Gone);
+                if one.state == Some(PartitionState::Gone) {
+                    one.dismissed = true;
+                    (one.lagging, one.at_risk) = (false, false);
+                }
             }
         }
     }

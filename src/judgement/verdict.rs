@@ -4,31 +4,10 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 use super::states::{Certainty, Condition, EventKind, PartitionProblem, PartitionState, QueryState};
 use crate::checkpoint::Problem;
 use crate::measures::{BatchId, Moment, Offset, TopicName, TopicPartition, Unread};
-
-/// A moment that may never come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Deadline {
-    /// At this moment.
-    At(Moment),
-    /// No limit is at work.
-    Never,
-}
-
-impl Deadline {
-    /// Seconds since the Unix epoch; infinite for never.
-    #[must_use]
-    pub fn seconds(self) -> f64 {
-        match self {
-            Self::At(moment) => moment.seconds(),
-            Self::Never => f64::INFINITY,
-        }
-    }
-}
+use crate::retention::Deadline;
 
 /// The verdict on one query on one cluster, of one round.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,7 +63,7 @@ pub struct PartitionVerdict {
     pub state: PartitionState,
     /// Why, in words.
     pub reason: Cow<'static, str>,
-    /// Problems to count, besides those that follow from the state.
+    /// Every problem that stands, those that follow from the state included.
     pub problems: BTreeSet<PartitionProblem>,
     /// The next offset that a restart reads, or the last one known.
     pub committed: Option<Offset>,

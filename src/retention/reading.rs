@@ -42,6 +42,17 @@ pub enum TopicSight {
     Unread(Unread),
 }
 
+impl TopicSight {
+    /// The topic, if it exists and was read.
+    #[must_use]
+    pub const fn seen(&self) -> Option<&TopicReading> {
+        match self {
+            Self::Seen(reading) => Some(reading),
+            Self::Absent | Self::Unread(_) => None,
+        }
+    }
+}
+
 /// One existing topic.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TopicReading {

@@ -1,10 +1,32 @@
 //! PURE. What Spark wrote in a checkpoint, and where a restart would resume.
 //!
-//! A reader lists and fetches; nothing in here does. The two steps are [`wanted`] (which files decide) and [`read`]
-//! (what they say). Both are total: whatever bytes come in, the answer is a reading with named problems, never a panic.
+//! A reader lists and fetches; nothing in here does. The steps are [`wanted`] (which files decide),
+//! [`wants_initial_offsets`] (whether `sources/` decides too) and [`read`] (what they all say). Each is total: whatever
+//! bytes come in, the answer is a reading with named problems, never a panic.
+//!
+//! The rule in short. `offsets/N` holds the exclusive end of batch N, and a file `commits/N` says that batch N is done.
+//! With the newest batch committed a restart resumes from its entry, otherwise from the entry before, and the newest is
+//! only planned. With no such entry it resumes from `sources/<id>/0`. A partition that the planned entry has and
+//! the other one lacks starts at earliest.
 
 mod reading;
+mod names;
+mod text;
+mod kafka;
+mod offset_log;
+mod commit_log;
+mod initial;
+mod metadata;
+mod history;
+mod findings;
+mod logs;
+mod times;
+mod sources;
+mod read;
+#[cfg(test)]
+mod tests;
 
+pub use read::{needs_second_look, read, wanted, wants_initial_offsets};
 pub use reading::{
     BatchTimes, CheckpointReading, Listing, LogEntry, Position, Problem, ProblemKind, SourceKind, SourceReading, Start,
 };

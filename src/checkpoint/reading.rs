@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::measures::{BatchId, Moment, Offset, TopicName};
+use crate::measures::{BatchId, Moment, Offset, Reason, TopicName, Unread};
 
 /// What a store lists of one checkpoint, without any file's content. Names are as found, strays included:
 /// this room sorts them out.
@@ -50,7 +50,7 @@ pub struct CheckpointReading {
     pub planned_at: Option<Moment>,
     /// `batchTimestampMs` of the newest planned entry: the driver's clock at the trigger.
     pub batch_timestamp: Option<Moment>,
-    /// When the initial offsets of the oldest Kafka source were written.
+    /// When the initial offsets of the oldest Kafka source were written; absent where no position depends on them.
     pub started_at: Option<Moment>,
     /// Times of every batch that the listing shows, ascending.
     pub batches: Vec<BatchTimes>,
@@ -58,6 +58,32 @@ pub struct CheckpointReading {
     pub problems: Vec<Problem>,
     /// Each source of the query, in the order of the log.
     pub sources: Vec<SourceReading>,
+    /// A hash of the parsed Kafka positions of the two newest readable entries: another hash for a known batch means
+    /// that its offsets were rewritten. The same on every machine and in every release.
+    pub entries: BTreeMap<BatchId, u64>,
+}
+
+impl CheckpointReading {
+    /// Why the checkpoint says nothing about positions, though batches are on disk: a format that is not known, or
+    /// entries that make no sense. Such a reading counts as not read.
+    #[must_use]
+    pub fn unread(&self) -> Option<Unread> {
+        if self.newest_planned.is_none() || !self.sources.is_empty() {
+            return None;
+        }
+        let told = |kinds: &[ProblemKind]| self.problems.iter().find(|problem| kinds.contains(&problem.kind));
+        let in_words = |problem: &Problem| {
+            let file = problem.file.as_deref().unwrap_or("the checkpoint");
+            format!("{file}: {}", problem.detail)
+        };
+        if let Some(problem) = told(&[ProblemKind::UnsupportedVersion]) {
+            return Some(Unread::new(Reason::Unsupported, in_words(problem)));
+        }
+        let newest = told(&[ProblemKind::NewestOffsetsEmpty, ProblemKind::NewestOffsetsMalformed]);
+        let problem = newest.or_else(|| told(&[ProblemKind::PredecessorMissing]));
+        let detail = problem.map_or_else(|| "no entry of offsets/ makes sense".to_owned(), in_words);
+        Some(Unread::new(Reason::Malformed, detail))
+    }
 }
 
 /// When one batch was planned and committed, as far as the store says.

@@ -1,1 +1,88 @@
 //! One file per subcommand.
+
+pub mod config;
+pub mod inspect;
+pub mod output;
+
+use std::io::{self, Write};
+
+use clap::{Parser, Subcommand};
+
+use crate::config::ConfigError;
+use crate::process::exit_code::ExitCode;
+
+/// Watches Spark Structured Streaming checkpoints against Kafka retention, and speaks before data is lost.
+#[derive(Debug, Parser)]
+#[command(name = "brinkwatch", version, arg_required_else_help = true)]
+pub struct CommandLine {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Check the configuration, or print the one in force
+    Config(config::ConfigArgs),
+    /// Print what a checkpoint says, without asking Kafka
+    ///
+    /// Where a restart would resume in each partition, what the open batch plans, what is wrong with the files, and
+    /// whether Spark would start from them. The checkpoint is only read.
+    Inspect(inspect::InspectArgs),
+}
+
+/// Runs a command. Errors go to stderr, as one chain of causes.
+pub async fn run(command_line: CommandLine) -> ExitCode {
+    let mut out = io::stdout();
+    let ended = match command_line.command {
+        Command::Config(args) => config::run(&args, &mut out),
+        Command::Inspect(args) => inspect::run(args, &mut out).await,
+    };
+    match ended.and_then(|code| Ok(out.flush().map(|()| code)?)) {
+        Ok(code) => code,
+        // the reader of our output has seen enough
+        Err(error) if is_broken_pipe(&error) => ExitCode::Fine,
+        Err(error) => {
+            // when even stderr is gone, the exit code still speaks
+            if let Some(mistakes) = error.downcast_ref::<ConfigError>() {
+                // each mistake begins its own line with its key
+                drop(writeln!(io::stderr(), "{mistakes}"));
+                return ExitCode::Configuration;
+            }
+            drop(writeln!(io::stderr(), "brinkwatch: {error:#}"));
+            error.downcast_ref::<Ended>().map_or(ExitCode::Finding, |ended| ended.code)
+        }
+    }
+}
+
+/// Gives an error the exit code that it ends the command with.
+#[derive(Clone, Copy, Debug)]
+pub struct Ended {
+    code: ExitCode,
+    what: &'static str,
+}
+
+impl Ended {
+    /// For [`anyhow::Context`]: what failed, and the exit code of that.
+    #[must_use]
+    pub const fn with(code: ExitCode, what: &'static str) -> Self {
+        Self { code, what }
+    }
+}
+
+impl std::fmt::Display for Ended {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.what)
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let is_pipe = |cause: &io::Error| cause.kind() == io::ErrorKind::BrokenPipe;
+    error.chain().any(|cause| {
+        cause.downcast_ref::<io::Error>().is_some_and(is_pipe)
+            || cause
+                .downcast_ref::<serde_json::Error>()
+                .is_some_and(|e| e.io_error_kind() == Some(io::ErrorKind::BrokenPipe))
+    })
+}

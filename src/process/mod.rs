@@ -1,3 +1,4 @@
 //! What belongs to the process as a whole: clock, signals, logging, exit codes.
 
 pub mod clock;
+pub mod exit_code;

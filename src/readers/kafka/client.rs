@@ -74,7 +74,7 @@ impl Connection {
                 Ok(_) => thread::sleep(left.min(Duration::from_millis(100))),
                 Err(_) if self.client().context().hopeless() => {
                     // A connection that is closed without a word leaves no cause.
-                    let closed = "every broker closes the connection; not Kafka, or security.protocol is not right";
+                    let closed = "no broker keeps a connection: not Kafka, or security.protocol is not right";
                     let unexplained = || Unread::new(Reason::Unreachable, closed);
                     return Err(self.client().context().cause().unwrap_or_else(unexplained));
                 }

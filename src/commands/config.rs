@@ -1,0 +1,91 @@
+//! `brinkwatch config`: look at the configuration without starting anything.
+
+use std::fmt;
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use crate::config::{self, Config, ConfigError};
+use crate::process::exit_code::ExitCode;
+
+/// Where the configuration comes from: for every command that needs one.
+#[derive(Args, Clone, Default)]
+pub struct ConfigSource {
+    /// Configuration file [default: brinkwatch.toml here if it exists, else /etc/brinkwatch/brinkwatch.toml if it
+    /// exists, else none]
+    #[arg(long, value_name = "PATH")]
+    pub config: Option<PathBuf>,
+    /// A single setting, stronger than file and environment, such as server.listen=127.0.0.1:9917; may be given
+    /// several times
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_and_value)]
+    pub set: Vec<(String, String)>,
+}
+
+impl ConfigSource {
+    /// Loads the file, the variables `BRINKWATCH__…` of this process, and what the command line sets.
+    ///
+    /// # Errors
+    /// Every mistake of every layer.
+    pub fn load(&self) -> Result<Config, ConfigError> {
+        let file = config::find_file(self.config.as_deref());
+        config::load(file.as_deref().into(), config::process_environment(), &self.set)
+    }
+}
+
+/// Without the values of `--set`, which may be secrets.
+impl fmt::Debug for ConfigSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let keys: Vec<&str> = self.set.iter().map(|(key, _)| key.as_str()).collect();
+        f.debug_struct("ConfigSource").field("config", &self.config).field("set", &keys).finish()
+    }
+}
+
+fn key_and_value(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("write KEY=VALUE, such as poll_interval=1m")?;
+    Ok((key.trim().to_owned(), value.to_owned()))
+}
+
+/// Check the configuration, or print the one in force
+#[derive(Args, Clone, Debug)]
+#[command(
+    long_about = "Check the configuration, or print the one in force, without starting anything. Layers, weakest \
+                  first: defaults, the file, environment variables such as BRINKWATCH__SERVER__LISTEN, --set.",
+    after_help = "Exit code: 0 valid, 78 not valid."
+)]
+pub struct ConfigArgs {
+    /// What to do with it.
+    #[command(subcommand)]
+    pub action: ConfigAction,
+}
+
+/// What to do with the configuration.
+#[derive(Clone, Debug, Subcommand)]
+pub enum ConfigAction {
+    /// Say whether the configuration is valid: every mistake at once, with its key and who wrote it
+    Check(ConfigSource),
+    /// Print the configuration in force as TOML, defaults included, secrets left out
+    Show(ConfigSource),
+}
+
+/// Runs `brinkwatch config`.
+///
+/// # Errors
+/// A [`ConfigError`] with every mistake; or `out` cannot be written.
+pub fn run(args: &ConfigArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
+    let (ConfigAction::Check(source) | ConfigAction::Show(source)) = &args.action;
+    let config = source.load()?;
+    match args.action {
+        ConfigAction::Check(_) => {
+            let clusters = counted(config.clusters.len(), "cluster", "clusters");
+            let queries = counted(config.queries.len(), "query", "queries");
+            writeln!(out, "configuration is valid: {clusters}, {queries}")?;
+        }
+        ConfigAction::Show(_) => write!(out, "{}", config::effective_toml(&config))?,
+    }
+    Ok(ExitCode::Fine)
+}
+
+fn counted(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}

@@ -1,0 +1,130 @@
+//! `[queries.…]`.
+
+use std::collections::BTreeMap;
+
+use super::{Checks, above_zero, alerts, table_name};
+use crate::config::key::Key;
+use crate::config::mistake::hint;
+use crate::config::valid::{Cluster, Query, SourceSetting, Thresholds};
+use crate::config::written::WrittenQuery;
+
+/// Checks all queries against the clusters there are and the global thresholds.
+pub(super) fn queries(
+    written: BTreeMap<String, WrittenQuery>,
+    clusters: &BTreeMap<String, Cluster>,
+    global: &Thresholds,
+    checks: &mut Checks,
+) -> BTreeMap<String, Query> {
+    let mut owners: BTreeMap<String, String> = BTreeMap::new();
+    let mut queries = BTreeMap::new();
+    for (name, written) in written {
+        table_name("queries", &name, checks);
+        let table = Key::of(&["queries", &name]);
+        check_checkpoint(&table, &name, &written.checkpoint, &mut owners, checks);
+        queries.insert(name, query(&table, written, clusters, global, checks));
+    }
+    queries
+}
+
+fn check_checkpoint(
+    table: &Key,
+    name: &str,
+    checkpoint: &str,
+    owners: &mut BTreeMap<String, String>,
+    checks: &mut Checks,
+) {
+    let key = table.child("checkpoint");
+    if checkpoint.is_empty() {
+        checks.report(key, "is required; write the location of the query's checkpoint, a path or a URL");
+    } else if holds_password(checkpoint) {
+        checks.report(key, "must not hold a password: locations are shown on pages and in metrics");
+    } else if let Some(owner) = owners.get(&place(checkpoint)) {
+        checks
+            .report(key, format!("is the checkpoint of query {owner:?} already; one checkpoint belongs to one query"));
+    } else {
+        owners.insert(place(checkpoint), name.to_owned());
+    }
+}
+
+/// Whether it reads `scheme://user:password@…`. A name alone is no secret: Azure's `abfss://container@account` has one.
+fn holds_password(checkpoint: &str) -> bool {
+    let authority = checkpoint.split_once("://").and_then(|(_, rest)| rest.split('/').next());
+    let user = authority.and_then(|authority| authority.rsplit_once('@')).map(|(user, _)| user);
+    user.is_some_and(|user| user.contains(':'))
+}
+
+/// One spelling for a location that can be written in several ways.
+fn place(checkpoint: &str) -> String {
+    let path = checkpoint.trim_end_matches('/');
+    let local = path.strip_prefix("file://").or_else(|| path.strip_prefix("file:")).unwrap_or(path);
+    let bucket = local.strip_prefix("s3a://").or_else(|| local.strip_prefix("s3n://"));
+    bucket.map_or_else(|| local.to_owned(), |rest| format!("s3://{rest}"))
+}
+
+fn query(
+    table: &Key,
+    written: WrittenQuery,
+    clusters: &BTreeMap<String, Cluster>,
+    global: &Thresholds,
+    checks: &mut Checks,
+) -> Query {
+    let cluster = main_cluster(table.child("cluster"), written.cluster, clusters, checks);
+    if let Some(interval) = written.expected_batch_interval {
+        above_zero(table.child("expected_batch_interval"), interval, checks);
+    }
+    if written.series_limit == 0 {
+        checks.report(table.child("series_limit"), "must be 1 or more");
+    }
+    let mut sources = BTreeMap::new();
+    for (source, setting) in written.sources {
+        let key = table.child("sources").child(&source).child("cluster");
+        let own = Some(setting.cluster).filter(|own| !own.is_empty());
+        let cluster = own.map_or_else(|| cluster.clone(), |own| existing(key, own, clusters, checks));
+        sources.insert(source, SourceSetting { kind: setting.kind, cluster });
+    }
+    Query {
+        checkpoint: written.checkpoint,
+        cluster,
+        subscribe: written.subscribe,
+        fail_on_data_loss: written.fail_on_data_loss,
+        isolation_level: written.isolation_level,
+        expected_batch_interval: written.expected_batch_interval,
+        max_outage: written.max_outage,
+        lag_floor: written.lag_floor,
+        watch: written.watch,
+        granularity: written.granularity,
+        partition_metrics: written.partition_metrics,
+        series_limit: written.series_limit,
+        sources,
+        alerts: alerts::of_query(&table.child("alerts"), &written.alerts, global, checks),
+    }
+}
+
+/// The cluster of a query: the named one, else the only one there is.
+fn main_cluster(key: Key, name: String, clusters: &BTreeMap<String, Cluster>, checks: &mut Checks) -> String {
+    if !name.is_empty() {
+        return existing(key, name, clusters, checks);
+    }
+    let mut names = clusters.keys();
+    match (names.next(), names.next()) {
+        (Some(only), None) => return only.clone(),
+        (None, _) => checks.report(key, NO_CLUSTER),
+        (Some(_), Some(_)) => {
+            let names: Vec<&str> = clusters.keys().map(String::as_str).collect();
+            checks.report(key, format!("is required, since there are several clusters: {}", names.join(", ")));
+        }
+    }
+    name
+}
+
+const NO_CLUSTER: &str = "no cluster is configured; add [clusters.main] with bootstrap_servers";
+
+fn existing(key: Key, name: String, clusters: &BTreeMap<String, Cluster>, checks: &mut Checks) -> String {
+    if clusters.is_empty() {
+        checks.report(key, NO_CLUSTER);
+    } else if !clusters.contains_key(&name) {
+        let near = hint(&name, clusters.keys().map(String::as_str));
+        checks.report(key, format!("no cluster is named {name:?}{near}"));
+    }
+    name
+}

@@ -1,0 +1,96 @@
+//! What the checks make of a written configuration.
+
+use std::collections::BTreeSet;
+
+use crate::config::{Config, ConfigFile, Property, SecretSource, Threshold, load};
+
+fn of_text(text: &str) -> Config {
+    load(ConfigFile::Text { name: "test", text }, [], &[]).unwrap()
+}
+
+#[test]
+fn nothing_written_is_a_whole_configuration() {
+    let config = load(ConfigFile::Absent, [], &[]).unwrap();
+    assert_eq!(config.server.listen.to_string(), "0.0.0.0:9917");
+    assert_eq!((config.poll_interval.as_secs(), config.stale_after.as_secs()), (30, 90));
+    assert_eq!(config.alerts.window.as_secs(), 300);
+    assert_eq!(config.alerts.runbook_base_url, None);
+    assert!(config.clusters.is_empty() && config.queries.is_empty());
+}
+
+#[test]
+fn the_window_holds_two_scrapes_and_two_polls_of_the_slowest_cluster() {
+    let check = |scrape_interval: &str, poll_interval: &str, expected: u64| {
+        let text = format!(
+            "[alerts]\nscrape_interval = {scrape_interval:?}\n\
+             [clusters.fast]\nbootstrap_servers = \"a\"\n\
+             [clusters.slow]\nbootstrap_servers = \"b\"\npoll_interval = {poll_interval:?}"
+        );
+        assert_eq!(of_text(&text).alerts.window.as_secs(), expected, "{text}");
+    };
+    check("30s", "30s", 300);
+    check("60s", "90s", 300);
+    check("60s", "91s", 302);
+    check("5m", "10m", 1_800);
+}
+
+#[test]
+fn the_only_cluster_need_not_be_named() {
+    let config = of_text(
+        "[clusters.only]\nbootstrap_servers = \"a\"\n[queries.q]\ncheckpoint = \"/q\"\n[queries.q.sources.1]\nkind = \"kafka\"",
+    );
+    assert_eq!(config.queries["q"].cluster, "only");
+    assert_eq!(config.queries["q"].sources["1"].cluster, "only");
+}
+
+#[test]
+fn a_query_has_its_own_thresholds_over_the_global_ones() {
+    let config = of_text(
+        "[alerts]\nrisk_warning = 0.6\n[clusters.c]\nbootstrap_servers = \"a\"\n[queries.q]\ncheckpoint = \"/q\"\n\
+         [queries.q.alerts]\nrisk_critical = 0.4\nforecast_warning = \"2d\"\n[queries.plain]\ncheckpoint = \"/p\"",
+    );
+    let own = &config.queries["q"].alerts;
+    assert_eq!(own.overridden, BTreeSet::from([Threshold::RiskCritical, Threshold::ForecastWarning]));
+    assert_eq!((own.thresholds.risk_warning, own.thresholds.risk_critical), (0.6, 0.4));
+    assert_eq!(own.thresholds.forecast_warning.as_secs(), 172_800);
+    assert_eq!(own.thresholds.forecast_critical, config.alerts.thresholds.forecast_critical);
+    let plain = &config.queries["plain"].alerts;
+    assert_eq!((&plain.thresholds, plain.overridden.len()), (&config.alerts.thresholds, 0));
+}
+
+#[test]
+fn a_property_is_the_same_with_dots_quoted_dots_and_underscores() {
+    let check = |line: &str, property: &str, expected: &str| {
+        let text = format!("[clusters.c]\nbootstrap_servers = \"a\"\n[clusters.c.librdkafka]\n{line}");
+        let config = of_text(&text);
+        assert_eq!(config.clusters["c"].librdkafka[property], Property::Plain(expected.to_owned()), "{line}");
+        assert_eq!(config.clusters["c"].librdkafka.len(), 1);
+    };
+    check("socket_timeout_ms = \"10\"", "socket.timeout.ms", "10");
+    check("\"socket.timeout.ms\" = 10", "socket.timeout.ms", "10");
+    check("socket.timeout.ms = 10", "socket.timeout.ms", "10");
+    check("socket_keepalive_enable = true", "socket.keepalive.enable", "true");
+    check("log_level = 7", "log_level", "7");
+    check("ssl_ca_location = \"/ca\"", "ssl.ca.location", "/ca");
+    check(
+        "sasl_oauthbearer_assertion_private_key_file = \"/key\"",
+        "sasl.oauthbearer.assertion.private.key.file",
+        "/key",
+    );
+}
+
+#[test]
+fn secrets_among_the_properties_are_known_by_their_names() {
+    let config = of_text(
+        "[clusters.c]\nbootstrap_servers = \"a\"\n[clusters.c.librdkafka]\n\
+         sasl_password_file = \"/run/password\"\n\"ssl.key.pem\" = \"x\"\nsasl_oauthbearer_client_secret = \"x\"\n\
+         ssl_keystore_password = 1\nsasl_username = \"anna\"",
+    );
+    let properties = &config.clusters["c"].librdkafka;
+    assert_eq!(properties["sasl.password"], Property::Secret(SecretSource::File("/run/password".into())));
+    for name in ["ssl.key.pem", "sasl.oauthbearer.client.secret", "ssl.keystore.password"] {
+        assert!(matches!(properties[name], Property::Secret(SecretSource::Given(_))), "{name}");
+    }
+    assert_eq!(properties["sasl.username"], Property::Plain("anna".to_owned()));
+    assert_eq!(properties.len(), 5);
+}

@@ -1,0 +1,89 @@
+//! `config.example.toml` shows every key, with its default.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+
+use crate::config::key::Key;
+use crate::config::layers::Leaf;
+use crate::config::mistake::Layer;
+use crate::config::typed::{Misfit, Typed};
+use crate::config::written::Written;
+use crate::config::{Config, ConfigFile, load};
+
+const EXAMPLE: &str = include_str!("../../../config.example.toml");
+
+fn of_text(text: &str) -> Config {
+    load(ConfigFile::Text { name: "config.example.toml", text }, [], &[]).unwrap()
+}
+
+/// The example with its commented settings switched on.
+fn uncommented() -> String {
+    let is_setting =
+        |rest: &str| rest.starts_with('[') || rest.split_once(" = ").is_some_and(|(key, _)| !key.contains(' '));
+    let line = |line: &'static str| line.strip_prefix("# ").filter(|rest| is_setting(rest)).unwrap_or(line);
+    EXAMPLE.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// The keys that the written types know inside a table.
+fn known(table: &[&str]) -> BTreeSet<&'static str> {
+    let probe = Leaf::table(Key::of(&[table, &["?"]].concat()), &Layer::Default);
+    match Written::deserialize(Typed::new(probe.tree())) {
+        Err(Misfit::Unknown { known, .. }) => known.iter().copied().collect(),
+        other => panic!("{table:?} takes any key: {other:?}"),
+    }
+}
+
+#[test]
+fn the_example_as_it_stands_is_the_default() {
+    assert_eq!(of_text(EXAMPLE), load(ConfigFile::Absent, [], &[]).unwrap());
+}
+
+#[test]
+fn what_the_example_shows_in_comments_is_the_default_too() {
+    let shown = of_text(&uncommented());
+    let least = of_text(
+        "[clusters.main]\nbootstrap_servers = \"broker1:9092,broker2:9092\"\n\
+         [queries.orders_bronze]\ncheckpoint = \"/data/checkpoints/orders_bronze\"",
+    );
+    let (mut query, mut cluster) = (shown.queries["orders_bronze"].clone(), shown.clusters["main"].clone());
+    assert_eq!(query.alerts.thresholds, shown.alerts.thresholds);
+    assert_eq!(query.alerts.overridden.len(), 5);
+    query.alerts.overridden.clear();
+    query.sources.clear();
+    assert_eq!(query, least.queries["orders_bronze"]);
+    cluster.librdkafka.clear();
+    cluster.retention_overrides.clear();
+    assert_eq!(cluster, least.clusters["main"]);
+}
+
+#[test]
+fn every_key_is_in_the_example_once_and_has_its_line() {
+    let tables: [&[&str]; 9] = [
+        &[],
+        &["server"],
+        &["log"],
+        &["alerts"],
+        &["clusters", "main"],
+        &["clusters", "main", "retention_overrides", "my.topic"],
+        &["queries", "orders_bronze"],
+        &["queries", "orders_bronze", "sources", "0"],
+        &["queries", "orders_bronze", "alerts"],
+    ];
+    let text = uncommented();
+    let whole: toml::Table = text.parse().unwrap();
+    for table in tables {
+        let inner = table.iter().fold(&whole, |outer, word| outer[*word].as_table().unwrap());
+        let shown: BTreeSet<&str> = inner.keys().map(String::as_str).collect();
+        assert_eq!(shown, known(table), "in {table:?}");
+        for (key, value) in inner {
+            // A key whose value is a table must be in the list above, or hold named tables or free keys.
+            let is_listed = tables.iter().any(|listed| listed.len() > table.len() && listed[table.len()] == key);
+            assert!(!value.is_table() || is_listed || key == "librdkafka", "{key} is not looked into");
+        }
+    }
+    for line in text.lines().filter(|line| line.split_once(" = ").is_some_and(|(key, _)| !key.contains([' ', '#']))) {
+        let is_override = ["risk_", "forecast_", "stalled_", "socket_"].iter().any(|begin| line.starts_with(begin));
+        assert!(line.contains(" # ") || is_override, "no word on {line}");
+    }
+}

@@ -1,10 +1,12 @@
 //! The Kafka reader against librdkafka's mock cluster: real sockets, no broker to install. The mock answers no
 //! configuration and no look-up by time, so those are tested elsewhere.
 
+#![expect(clippy::unwrap_used, reason = "a test; helpers outside of test functions count as code")]
+
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::net::TcpListener;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use brinkwatch::measures::{Moment, Offset, Reason, TopicName, TopicPartition};
 use brinkwatch::readers::kafka::{KafkaOptions, KafkaReader};
@@ -14,6 +16,7 @@ use rdkafka::ClientConfig;
 use rdkafka::mocking::MockCluster;
 use rdkafka::producer::{BaseProducer, BaseRecord, DefaultProducerContext, Producer};
 use rdkafka::types::{RDKafkaApiKey, RDKafkaRespErr};
+use tokio::time::Instant;
 
 type Mock = MockCluster<'static, DefaultProducerContext>;
 
@@ -214,6 +217,11 @@ fn a_cluster_that_can_not_be_reached_says_why_and_in_time() {
     assert!(refused.contains("refused"), "{refused}");
     let unknown = check("no-such-host.invalid:9092", 6, &[Reason::Unreachable]);
     assert!(unknown.contains("no-such-host.invalid"), "{unknown}");
+    let closing = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = closing.local_addr().unwrap();
+    std::thread::spawn(move || closing.incoming().for_each(drop));
+    let foreign = check(&address.to_string(), 6, &[Reason::Unreachable]);
+    assert!(!foreign.contains("Meta data"), "{foreign}");
     check(&mute.local_addr().unwrap().to_string(), 3, &[Reason::TimedOut, Reason::Unreachable]);
 }
 

@@ -17,6 +17,9 @@ const FINEST_AGE: i64 = 1_000;
 const FIRST_STEP: i64 = 3_600_000;
 const FURTHER: i64 = 4;
 
+/// So many poor guesses, and the bracket is halved instead.
+const PATIENCE: u32 = 2;
+
 /// The search for the highest timestamp up to one committed offset of one partition.
 #[derive(Clone, Debug)]
 pub struct Search {
@@ -25,10 +28,15 @@ pub struct Search {
     latest: Offset,
     retention: Option<Duration>,
     now: Moment,
-    /// The bracket before the look-up under way.
-    width: Option<i64>,
-    /// How many look-ups running did not halve the bracket.
-    poor: u8,
+    /// The bracket's width before the guess under way.
+    guessed: Option<i64>,
+    /// How poor the newest guesses were: one that did not halve the bracket counts one, one more when it was to close
+    /// the bracket and did not.
+    poor: u32,
+    /// How often guessing was given up: records do not come at an even pace here.
+    misled: u32,
+    /// How many times to halve before the next guess: more after each time.
+    halvings: u32,
 }
 
 impl Search {
@@ -40,7 +48,7 @@ impl Search {
         retention: Option<Duration>,
         now: Moment,
     ) -> Self {
-        Self { committed, earliest, latest, retention, now, width: None, poor: 0 }
+        Self { committed, earliest, latest, retention, now, guessed: None, poor: 0, misled: 0, halvings: 0 }
     }
 
     /// The time to look up next; `None` when what is known is close enough, or when nothing can be learned: all is
@@ -56,23 +64,35 @@ impl Search {
         };
         let (low, high) = (low.millis(), high.millis());
         let width = high.saturating_sub(low);
-        let close = self.tolerance(high);
+        let close = self.tolerance(high, 20);
         if width <= close {
             return None;
         }
-        self.poor = match self.width {
-            Some(before) if width > before / 2 => self.poor.saturating_add(1),
-            _ => 0,
-        };
-        self.width = Some(width);
-        if self.poor >= 2 {
+        if self.guessed.is_some_and(|before| width > before / 2) {
+            self.poor += 1;
+        } else {
             self.poor = 0;
+        }
+        self.guessed = None;
+        if self.poor >= PATIENCE {
+            self.poor = 0;
+            self.misled += 1;
+            self.halvings = self.misled + 1;
+        }
+        if let Some(left) = self.halvings.checked_sub(1) {
+            self.halvings = left;
             return Some(Moment::from_millis(low + width / 2));
         }
-        let aim = low + share(width, self.committed.above(low_offset), high_offset.above(low_offset)) - close * 9 / 20;
-        let next = if aim < low + close / 2 {
-            low + close
+        self.guessed = Some(width);
+        let guess = low + share(width, self.committed.above(low_offset), high_offset.above(low_offset));
+        // Just below the guess, so that the likely answer is a record that proves something.
+        let aim = guess - self.tolerance(guess, 20) * 9 / 20;
+        let step = self.tolerance(low, 21);
+        let next = if aim < low + step / 2 {
+            self.poor += 1;
+            low + step
         } else if aim > high - close / 2 {
+            self.poor += 1;
             high - close
         } else {
             aim
@@ -80,10 +100,10 @@ impl Search {
         Some(Moment::from_millis(next.clamp(low + 1, high - 1)))
     }
 
-    /// How wide the bracket may stay: 1 % of the retention for the deadline's sake, and 5 % of the age, or a second,
-    /// for the age's; whichever is finer.
-    fn tolerance(&self, high: i64) -> i64 {
-        let age = FINEST_AGE.max(self.now.millis().saturating_sub(high) / 20);
+    /// How wide the bracket may stay around that time: 1 % of the retention for the deadline's sake, and a part of the
+    /// age, or a second, for the age's; whichever is finer.
+    fn tolerance(&self, time: i64, part: i64) -> i64 {
+        let age = FINEST_AGE.max(self.now.millis().saturating_sub(time) / part);
         let deadline = self.retention.map(|retention| i64::try_from(retention.as_millis() / 100).unwrap_or(i64::MAX));
         deadline.map_or(age, |deadline| deadline.min(age)).max(1)
     }

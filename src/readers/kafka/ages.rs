@@ -12,8 +12,8 @@ use crate::measures::{Moment, Offset, TopicPartition};
 use crate::readers::AgeRequest;
 use crate::retention::{Age, Search};
 
-/// Two look-ups are enough for most; what is proved by then holds in any case.
-const ROUNDS: usize = 8;
+/// Look-ups for each search. Two are enough for most; what is proved by then holds in any case.
+const LOOK_UPS: usize = 10;
 
 /// Answers every request, from what is known and from as few look-ups as that leaves necessary.
 pub(super) fn read(
@@ -31,7 +31,9 @@ pub(super) fn read(
         let search = Search::new(request.committed, bounds, request.retention, now);
         searches.entry(&request.partition).or_default().push(search);
     }
-    for _ in 0..ROUNDS {
+    // Searches of one partition take turns.
+    let most = searches.values().map(Vec::len).max().unwrap_or(0);
+    for _ in 0..LOOK_UPS * most {
         // A call holds a partition once; its other searches may learn from the answer.
         let next: Vec<(TopicPartition, Moment)> = searches
             .iter_mut()

@@ -72,8 +72,10 @@ impl Connection {
                     return Ok(());
                 }
                 Ok(_) => thread::sleep(left.min(Duration::from_millis(100))),
-                Err(error) if self.client().context().hopeless() => {
-                    let unexplained = || Unread::new(Reason::Unreachable, error.to_string());
+                Err(_) if self.client().context().hopeless() => {
+                    // A connection that is closed without a word leaves no cause.
+                    let closed = "no broker keeps a connection: not Kafka, or security.protocol is not right";
+                    let unexplained = || Unread::new(Reason::Unreachable, closed);
                     return Err(self.client().context().cause().unwrap_or_else(unexplained));
                 }
                 Err(_) => {}

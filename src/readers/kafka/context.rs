@@ -65,9 +65,13 @@ impl Context {
                 self.troubles().all_down = true;
                 return;
             }
-            Some(RDKafkaErrorCode::OperationTimedOut | RDKafkaErrorCode::RequestTimedOut) => (0, Reason::TimedOut),
+            Some(RDKafkaErrorCode::OperationTimedOut | RDKafkaErrorCode::RequestTimedOut) => (1, Reason::TimedOut),
             _ => (1, Reason::Unreachable),
         };
+        self.keep(rank, reason, words);
+    }
+
+    fn keep(&self, rank: u8, reason: Reason, words: &str) {
         let mut troubles = self.troubles();
         if troubles.cause.as_ref().is_none_or(|(known, _, _)| *known <= rank) {
             troubles.cause = Some((rank, reason, words.to_owned()));
@@ -78,6 +82,12 @@ impl Context {
 impl ClientContext for Context {
     fn log(&self, level: RDKafkaLogLevel, facility: &str, words: &str) {
         let cluster = self.cluster.as_str();
+        // Some failures of a connection, like one that hangs while it is set up, are only logged.
+        if facility == "FAIL" {
+            let reason = if words.contains("timed out") { Reason::TimedOut } else { Reason::Unreachable };
+            // The thread's name in front is of no use to a person.
+            self.keep(0, reason, words.split_once("]: ").map_or(words, |(_, rest)| rest));
+        }
         match level {
             RDKafkaLogLevel::Emerg | RDKafkaLogLevel::Alert | RDKafkaLogLevel::Critical => {
                 tracing::error!(target: "kafka", cluster, facility, "{words}");
@@ -111,6 +121,8 @@ mod tests {
     fn the_most_telling_trouble_is_kept_until_an_answer_comes() {
         let context = Context::new("main");
         assert_eq!(context.cause(), None);
+        context.log(RDKafkaLogLevel::Info, "FAIL", "b1: connection setup timed out");
+        assert_eq!(context.cause().map(|cause| cause.reason), Some(Reason::TimedOut));
         let say = |code, words: &str| context.error(KafkaError::Global(code), words);
         say(RDKafkaErrorCode::BrokerTransportFailure, "connection refused");
         assert_eq!(context.cause(), Some(Unread::new(Reason::Unreachable, "connection refused")));

@@ -114,6 +114,7 @@ pub(crate) fn verdict(state: QueryState, topics: &[(&str, Vec<PartitionVerdict>)
         }
     }
     QueryVerdict {
+        turned_certain: Vec::new(),
         state,
         reason: Cow::Borrowed("as its partitions say"),
         conditions: Condition::ALL.iter().copied().filter(|each| each.label() == state.label()).collect(),

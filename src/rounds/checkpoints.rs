@@ -21,6 +21,9 @@ pub const AT_ONCE: usize = 16;
 pub struct CheckpointPoll {
     /// The sources of this cluster, or why nothing was read.
     pub outcome: Result<CheckpointReading, Unread>,
+    /// A reading that holds no position to judge by (an unknown version, both newest entries bad): it still says what
+    /// is wrong.
+    pub unusable: Option<CheckpointReading>,
     /// When it was begun.
     pub attempted_at: Moment,
     /// How long it took, without the wait for a free place.
@@ -29,7 +32,11 @@ pub struct CheckpointPoll {
 
 /// Reads the checkpoints of the named queries side by side, each with its own deadline: a late store costs its own
 /// query this round, and nobody else.
-pub async fn read_all(queries: &[&QueryTarget], places: &Arc<Semaphore>, deadline: Duration) -> Vec<CheckpointPoll> {
+pub(super) async fn read_all(
+    queries: &[&QueryTarget],
+    places: &Arc<Semaphore>,
+    deadline: Duration,
+) -> Vec<CheckpointPoll> {
     join_all(queries.iter().map(|query| read_one(query, places, deadline))).await
 }
 
@@ -41,11 +48,12 @@ async fn read_one(query: &QueryTarget, places: &Semaphore, deadline: Duration) -
         Ok(_place) => within(query, deadline).await,
         Err(_) => Err(Unread::new(Reason::Overrun, "other checkpoints kept every place for reading busy")),
     };
-    CheckpointPoll {
-        outcome: outcome.map(|reading| query.sources.apply(reading)),
-        attempted_at,
-        took: started.elapsed(),
-    }
+    let (outcome, unusable) = match outcome.map(|reading| (reading.unread(), reading)) {
+        Ok((None, reading)) => (Ok(query.sources.apply(reading)), None),
+        Ok((Some(unread), reading)) => (Err(unread), Some(reading)),
+        Err(unread) => (Err(unread), None),
+    };
+    CheckpointPoll { outcome, unusable, attempted_at, took: started.elapsed() }
 }
 
 /// The reader keeps its deadline itself; this one only guards against a reader that does not.

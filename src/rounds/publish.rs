@@ -9,7 +9,7 @@ use super::targets::{ClusterTarget, QueryTarget};
 use crate::metrics::snapshot::{ClusterRound, Polls, QueryRound};
 
 /// Counts the polls of the round and puts together what is told of it.
-pub fn cluster_round(target: &ClusterTarget, state: &mut ClusterState, found: Found) -> ClusterRound {
+pub(super) fn cluster_round(target: &ClusterTarget, state: &mut ClusterState, found: Found) -> ClusterRound {
     count(&mut state.cluster_polls, found.started_at, found.finished_at, found.took, found.cluster.as_ref().err());
     let mut queries = BTreeMap::new();
     for ((query, poll), verdict) in target.queries.iter().zip(found.checkpoints).zip(found.verdicts) {

@@ -153,13 +153,12 @@ fn ask(
     checkpoints: &[CheckpointPoll],
     cluster: &ClusterReading,
 ) -> Vec<(usize, Questions)> {
-    let now = clock::now();
     let nothing = QueryMemory::default();
     let mut asked = Vec::new();
     for (at, (query, poll)) in queries.iter().zip(checkpoints).enumerate() {
         let Ok(reading) = &poll.outcome else { continue };
         let memory = state.memories.get(&query.name).unwrap_or(&nothing);
-        asked.push((at, questions(&query.settings, reading, cluster, memory, now)));
+        asked.push((at, questions(&query.settings, reading, cluster, memory)));
     }
     asked
 }
@@ -181,7 +180,11 @@ fn judge_all(
             superseded: false,
         };
         let memory = state.memories.remove(&query.name).unwrap_or_default();
-        let (verdict, memory) = judge(&query.settings, &sighting, memory);
+        let (mut verdict, memory) = judge(&query.settings, &sighting, memory);
+        if let Some(reading) = &poll.unusable {
+            verdict.problems.clone_from(&reading.problems);
+            verdict.restartable = reading.restartable;
+        }
         state.memories.insert(query.name.clone(), memory);
         verdicts.push(verdict);
     }

@@ -21,7 +21,13 @@ pub struct ClusterState {
 }
 
 /// Counts one poll.
-pub fn count(polls: &mut Polls, attempted_at: Moment, ended_at: Moment, took: Duration, failure: Option<&Unread>) {
+pub(super) fn count(
+    polls: &mut Polls,
+    attempted_at: Moment,
+    ended_at: Moment,
+    took: Duration,
+    failure: Option<&Unread>,
+) {
     polls.total += 1;
     polls.last_attempt = Some(attempted_at);
     polls.duration = Some(took);

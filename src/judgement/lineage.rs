@@ -80,6 +80,7 @@ pub(super) fn remember(reading: &CheckpointReading, now: Moment, memory: &mut Qu
         restartable,
         last_commit_at: reading.last_commit_at,
         open_batch_at: first_seen.map(|seen| reading.planned_at.or(reading.batch_timestamp).unwrap_or(seen)),
+        entries: reading.entries.clone(),
         batch_open: reading.batch_open,
         problems,
     });

@@ -27,7 +27,9 @@ mod topic;
 mod notes;
 
 pub use judge::judge;
-pub use memory::{CheckpointMemory, Doubt, Identity, Latch, LatchKind, PartitionMemory, QueryMemory, TopicMemory};
+pub use memory::{
+    CheckpointMemory, Doubt, Identity, Keeps, Latch, LatchKind, PartitionMemory, QueryMemory, TopicMemory,
+};
 pub use questions::{Questions, questions};
 pub use settings::{Isolation, QuerySettings, Subscribe, Watch};
 pub use sighting::{Entry, Sighting};
@@ -35,3 +37,6 @@ pub use states::{Certainty, Condition, EventKind, PartitionProblem, PartitionSta
 pub use verdict::{Event, LostRange, PartitionVerdict, QueryVerdict, TopicVerdict};
 
 pub use crate::retention::{Deadline, Sample};
+
+#[cfg(test)]
+mod tests;

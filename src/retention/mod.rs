@@ -12,3 +12,6 @@ pub use forecast::{Sample, Threat, forecast};
 pub use policy::{Cleanup, Limit, Policy, Ruling};
 pub use ratio::{Standing, float, ratio, size_at_work};
 pub use reading::{Age, ClusterReading, Limits, PartitionReading, TopicId, TopicReading, TopicSight};
+
+#[cfg(test)]
+mod tests;

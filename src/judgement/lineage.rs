@@ -6,7 +6,7 @@ use super::memory::{CheckpointMemory, QueryMemory, TopicMemory};
 use super::notes::Notes;
 use super::states::EventKind;
 use crate::checkpoint::{CheckpointReading, Problem, ProblemKind};
-use crate::measures::{Moment, Offset, TopicPartition};
+use crate::measures::{Moment, Offset, TopicName, TopicPartition};
 
 /// A checkpoint with another query id is another lineage: positions, doubts and latches of the old one say nothing of
 /// it. What was lost and what happened stays counted.
@@ -28,7 +28,7 @@ pub(super) fn follow(reading: &CheckpointReading, memory: &mut QueryMemory, note
             last_loss_at: topic.last_loss_at.clone(),
             ..TopicMemory::default()
         };
-        (name.clone(), totals)
+        (TopicName::clone(name), totals)
     });
     *memory = QueryMemory {
         topics: topics.filter(|(_, topic)| !topic.lost_total.is_empty()).collect(),

@@ -168,11 +168,9 @@ fn the_interval_is_learned_from_commits() {
     let learned = |gaps: &[i64]| {
         let mut story = world(100, 0, 200);
         story.settings.expected_interval = None;
-        let mut batch = 8;
-        for gap in gaps {
+        for (batch, gap) in (8..).zip(gaps) {
             story.now += gap;
             story.commit(batch, &[(0, 100)]);
-            batch += 1;
         }
         story.round(0).expected_interval.as_secs()
     };

@@ -83,11 +83,13 @@ fn offsets(round: &Round<'_>, known: &Known<'_>, read: &PartitionReading, verdic
         }
         Row::Lost | Row::PossiblyLost => {
             let possibly = open.above(needed);
-            verdict.headroom = Some(needed.minus(earliest));
             verdict.lag = Some(end.above(earliest));
             verdict.possibly_lost = Some(possibly);
             verdict.lost = Some(earliest.above(needed) - possibly);
-            verdict.beyond_end = Some(0);
+            // Without a committed offset there is no distance to speak of.
+            let known = known.need.committed;
+            verdict.headroom = known.map(|committed| committed.minus(earliest));
+            verdict.beyond_end = known.map(|_| 0);
         }
         Row::NoPosition { lost } => {
             verdict.lag =

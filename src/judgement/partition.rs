@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::latches::Healing;
-use super::loss;
+use super::loss::{self, Account};
 use super::memory::{PartitionMemory, TopicMemory};
 use super::needs::{Need, Needs};
 use super::notes::Notes;
@@ -91,7 +91,8 @@ pub(super) fn judge(
         _ => None,
     };
     if let Some(read) = read.filter(|_| row.accounts()) {
-        loss::account(round, at, need, row, read.earliest, around.policy, one, notes);
+        let account = Account { at, need, row, earliest: read.earliest, policy: around.policy };
+        loss::account(round, &account, one, notes);
     }
     if let Some(read) = read.filter(|_| row.replaces_memory()) {
         remember_bounds(round, need, read, row, one);

@@ -16,3 +16,6 @@ pub use proofs::Proofs;
 pub use ratio::{Standing, float, ratio, size_at_work};
 pub use reading::{Age, ClusterReading, Limits, PartitionReading, TopicId, TopicReading, TopicSight};
 pub use search::Search;
+
+#[cfg(test)]
+mod tests;

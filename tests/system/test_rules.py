@@ -59,7 +59,7 @@ def without_texts(text: str) -> str:
     for group in read["groups"]:
         for rule in group["rules"]:
             del rule["annotations"]
-    return json.dumps(read)
+    return yaml.safe_dump(read, allow_unicode=True, width=10_000)
 
 
 def run_rule_test(folder: Path, test: Path, text: str) -> None:
@@ -164,8 +164,8 @@ def test_rules_parse_and_match_whatever_a_query_or_a_topic_is_called(kind, name,
     text = rules(daily)
     lint(tmp_path, text)
     test = tmp_path / "hostile.yml"
-    test.write_text(json.dumps({"rule_files": ["rules.yml"], "evaluation_interval": "1m",
-                                "tests": [hostile_case(kind, name)]}))
+    test.write_text(yaml.safe_dump({"rule_files": ["rules.yml"], "evaluation_interval": "1m",
+                                    "tests": [hostile_case(kind, name)]}))
     (tmp_path / "rules.yml").write_text(without_texts(text))
     done = promtool("test", "rules", str(test))
     assert done.returncode == 0, done.stdout + done.stderr
@@ -232,4 +232,3 @@ def test_the_prometheus_example_is_valid_with_the_rules_beside_it(tmp_path):
     done = promtool("check", "config", str(tmp_path / "prometheus.yml"))
     assert done.returncode == 0, done.stdout + done.stderr
     assert "brinkwatch.rules.yml" in done.stdout, "the example loads no rules"
-    assert "SUCCESS: 21 rules found" not in done.stderr

@@ -18,8 +18,13 @@ mod commit_log;
 mod initial;
 mod metadata;
 mod history;
+mod findings;
+mod logs;
+mod times;
 mod sources;
 mod read;
+#[cfg(test)]
+mod tests;
 
 pub use read::{needs_second_look, read, wanted, wants_initial_offsets};
 pub use reading::{

@@ -5,27 +5,21 @@ use std::io::Write;
 use std::time::Duration;
 
 use anyhow::Context;
-use chrono::{DateTime, SecondsFormat};
 use clap::Args;
 use serde::Serialize;
 
 use super::Ended;
 use super::output::{Align, OutputFormat, Rows, printable};
+use super::times::rfc3339;
 use crate::checkpoint::{CheckpointReading, Position, SourceKind, SourceReading, Start};
-use crate::measures::Moment;
 use crate::process::exit_code::ExitCode;
 use crate::readers::CheckpointReader;
 use crate::readers::stores::CheckpointStore;
 
 /// Print what a checkpoint says, without asking Kafka
 #[derive(Args, Debug)]
-#[command(
-    long_about = "Print what a checkpoint says, without asking Kafka: where a restart would resume in each partition, \
-                  what the open batch plans, what is wrong with the files, and whether Spark would start from them. \
-                  The checkpoint is only read.",
-    after_help = "Example:\n  brinkwatch inspect /data/checkpoints/orders --output json\n\n\
-                  Exit code: 0 read, 3 not read."
-)]
+#[command(after_help = "Example:\n  brinkwatch inspect /data/checkpoints/orders --output json\n\n\
+                  Exit code: 0 read, 3 not read.")]
 pub struct InspectArgs {
     /// Where the checkpoint lies: a path or file:///path
     #[arg(value_name = "CHECKPOINT")]
@@ -227,9 +221,4 @@ fn position(position: &Position) -> InspectedPosition {
         }),
         planned: position.planned.map(|offset| offset.get()),
     }
-}
-
-/// A time as people and programs read it; absent when the calendar has no such day.
-fn rfc3339(at: Moment) -> Option<String> {
-    DateTime::from_timestamp_millis(at.millis()).map(|time| time.to_rfc3339_opts(SecondsFormat::Millis, true))
 }

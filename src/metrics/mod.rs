@@ -5,4 +5,6 @@
 
 pub mod catalogue;
 pub mod exposition;
+#[cfg(test)]
+pub(crate) mod fixture;
 pub mod snapshot;

@@ -15,26 +15,37 @@ PATIENCE = 60
 class Alertmanager:
     """Sends everything to one webhook. `inhibit_rules` as in Alertmanager's own configuration."""
 
-    def __init__(self, folder: Path, *, webhook: str, inhibit_rules: list[dict] | None = None,
-                 group_by: list[str] | None = None):
+    def __init__(
+        self, folder: Path, *, webhook: str, inhibit_rules: list[dict] | None = None, group_by: list[str] | None = None
+    ):
         folder.mkdir(parents=True, exist_ok=True)
         self.address = f"127.0.0.1:{free_port()}"
         self.url = f"http://{self.address}"
         self.config = folder / "alertmanager.yml"
-        self.config.write_text(json.dumps({
-            "route": {
-                "receiver": "hook",
-                "group_by": group_by or ["..."],
-                "group_wait": "0s",
-                "group_interval": "1s",
-                "repeat_interval": "1h",
-            },
-            "receivers": [{"name": "hook", "webhook_configs": [{"url": webhook, "send_resolved": True}]}],
-            "inhibit_rules": inhibit_rules or [],
-        }, indent=2))
+        self.config.write_text(
+            json.dumps(
+                {
+                    "route": {
+                        "receiver": "hook",
+                        "group_by": group_by or ["..."],
+                        "group_wait": "0s",
+                        "group_interval": "1s",
+                        "repeat_interval": "1h",
+                    },
+                    "receivers": [{"name": "hook", "webhook_configs": [{"url": webhook, "send_resolved": True}]}],
+                    "inhibit_rules": inhibit_rules or [],
+                },
+                indent=2,
+            )
+        )
         # No address for gossip: one instance, no other port.
-        argv = ["prometheus-alertmanager", f"--config.file={self.config}", f"--storage.path={folder / 'data'}",
-                f"--web.listen-address={self.address}", "--cluster.listen-address="]
+        argv = [
+            "prometheus-alertmanager",
+            f"--config.file={self.config}",
+            f"--storage.path={folder / 'data'}",
+            f"--web.listen-address={self.address}",
+            "--cluster.listen-address=",
+        ]
         self.process = Process(argv, folder / "alertmanager.log")
         wait_until(self._ready, PATIENCE, "Alertmanager is ready")
 

@@ -75,8 +75,15 @@ class Finished:
 def run(*arguments, timeout: float = 60, env: dict[str, str] | None = None) -> Finished:
     """Runs a command of brinkwatch to its end."""
     argv = [str(binary()), *map(str, arguments)]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=timeout, check=False,
-                          env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL)
+    done = subprocess.run(
+        argv,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+        env={**os.environ, **(env or {})},
+        stdin=subprocess.DEVNULL,
+    )
     return Finished(done.returncode, done.stdout, done.stderr)
 
 
@@ -116,9 +123,12 @@ class Config:
 
     def query(self, name: str, checkpoint: Path | str, **settings) -> "Config":
         self.values["queries"][name] = {
-            "checkpoint": str(checkpoint), "cluster": self.cluster, "subscribe": "subscribe",
+            "checkpoint": str(checkpoint),
+            "cluster": self.cluster,
+            "subscribe": "subscribe",
             # The numbers of single partitions are what these tests compare.
-            "partition_metrics": "all", **settings,
+            "partition_metrics": "all",
+            **settings,
         }
         return self
 
@@ -131,8 +141,10 @@ class Config:
 
 def merged(base: dict, over: dict) -> dict:
     """`over` wins, table by table."""
-    both = {key: merged(base[key], value) if isinstance(value, dict) and isinstance(base.get(key), dict) else value
-            for key, value in over.items()}
+    both = {
+        key: merged(base[key], value) if isinstance(value, dict) and isinstance(base.get(key), dict) else value
+        for key, value in over.items()
+    }
     return {**base, **both}
 
 

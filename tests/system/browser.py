@@ -20,17 +20,28 @@ class Browser:
         self.session = None
         self.process = Process(["chromedriver", f"--port={port}"], folder / "chromedriver.log")
         wait_until(self._ready, PATIENCE, "chromedriver is ready")
-        arguments = ["--headless=new", f"--window-size={width},{height}", f"--user-data-dir={folder / 'profile'}",
-                     "--no-first-run", "--disable-background-networking", "--disable-component-update",
-                     "--no-proxy-server"]
+        arguments = [
+            "--headless=new",
+            f"--window-size={width},{height}",
+            f"--user-data-dir={folder / 'profile'}",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--no-proxy-server",
+        ]
         if os.getuid() == 0:
             # Chromium refuses to build its sandbox as root.
             arguments.append("--no-sandbox")
         options = {"args": arguments}
         if not javascript:
             options["prefs"] = {"profile.managed_default_content_settings.javascript": 2}
-        wanted = {"alwaysMatch": {"browserName": "chrome", "goog:chromeOptions": options,
-                                  "goog:loggingPrefs": {"browser": "ALL"}}}
+        wanted = {
+            "alwaysMatch": {
+                "browserName": "chrome",
+                "goog:chromeOptions": options,
+                "goog:loggingPrefs": {"browser": "ALL"},
+            }
+        }
         opened = self._call("POST", "/session", {"capabilities": wanted})
         self.session = opened["sessionId"]
 

@@ -7,9 +7,11 @@ import pytest
 from .alertmanager import Alertmanager
 from .brinkwatch import Config, Daemon
 from .browser import Browser
+from .cases import MAKERS, Cases
 from .kafka import Broker
 from .prometheus import Prometheus
 from .spark import Spark
+from .waiting import wait_until
 from .webhook import Webhook
 
 TOPIC_NUMBERS = itertools.count(1)
@@ -45,6 +47,12 @@ def spark(tmp_path_factory):
     shared = Spark(tmp_path_factory.mktemp("spark"))
     yield shared
     shared.stop()
+
+
+@pytest.fixture(scope="session")
+def cases(broker, spark, tmp_path_factory):
+    """The situations of cases.py, each made once: `cases["aged_out"]`. They are for looking at only."""
+    return Cases(broker, spark, tmp_path_factory.mktemp("cases"))
 
 
 @pytest.fixture
@@ -84,9 +92,27 @@ def config(broker, tmp_path):
     return Config(tmp_path / "brinkwatch", broker.bootstrap)
 
 
+@pytest.fixture(scope="session")
+def fleet(cases, broker, tmp_path_factory):
+    """One daemon that watches every case under the case's name, and one query whose checkpoint is missing."""
+    config = Config(tmp_path_factory.mktemp("fleet"), broker.bootstrap)
+    for name in MAKERS:
+        config.query(name, cases[name].checkpoint)
+    config.query("missing", config.folder / "missing")
+    daemon = Daemon.start(config)
+    try:
+        # What contradicts itself is claimed after several rounds and some seconds.
+        wait_until(
+            lambda: daemon.metrics().one_hot("query_state", "state", query="gone") == "gone", 30, "all is settled"
+        )
+        yield daemon
+    finally:
+        daemon.stop()
+
+
 @pytest.fixture
-def brinkwatch():
-    """Starts daemons: `brinkwatch(config)`. When a test fails its log is part of the report."""
+def serve():
+    """Starts daemons: `serve(config)`. When a test fails its log is part of the report."""
     made = []
 
     def start(config: Config, **options) -> Daemon:

@@ -8,7 +8,15 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from confluent_kafka import KafkaException, Producer, TopicCollection, TopicPartition
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Producer,
+    TopicCollection,
+    TopicPartition,
+)
 from confluent_kafka.admin import (
     AdminClient,
     AlterConfigOpType,
@@ -82,10 +90,16 @@ def jars(variable: str) -> Path:
 
 
 class Broker:
-    """A broker on ports of its own and a directory of its own. Both survive `stop` and `kill`; `start` goes on there."""
+    """A broker on ports and a directory of its own. Both survive `stop` and `kill`; `start` goes on there."""
 
-    def __init__(self, folder: Path, *, cluster_id: str = CLUSTER_ID, properties: Mapping[str, str] | None = None,
-                 port: int | None = None):
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        cluster_id: str = CLUSTER_ID,
+        properties: Mapping[str, str] | None = None,
+        port: int | None = None,
+    ):
         self.folder = folder
         self.cluster_id = cluster_id
         self.port = port or free_port()
@@ -173,9 +187,17 @@ class Broker:
         self.delete_topic(topic)
         self.create_topic(topic, partitions, **config)
 
-    def produce(self, topic: str, count: int, *, partition: int = 0, timestamp_ms: int | None = None, size: int = 10,
-                keys: int = 0) -> None:
-        """Appends `count` records of `size` bytes to one partition, all with one timestamp. `keys`: so many different ones."""
+    def produce(
+        self,
+        topic: str,
+        count: int,
+        *,
+        partition: int = 0,
+        timestamp_ms: int | None = None,
+        size: int = 10,
+        keys: int = 0,
+    ) -> None:
+        """Appends `count` records of `size` bytes to one partition, with one timestamp and `keys` different keys."""
         producer = Producer({"bootstrap.servers": self.bootstrap, "linger.ms": 5, "log_level": 0})
         stamp = now_ms() if timestamp_ms is None else timestamp_ms
         failures = []
@@ -214,8 +236,33 @@ class Broker:
         return self._offsets(topic, OffsetSpec.latest())
 
     def wait_earliest(self, topic: str, partition: int, offset: int, timeout: float = 30) -> None:
-        wait_until(lambda: self.earliest(topic)[partition] == offset, timeout,
-                   f"log start of {topic}/{partition} is {offset}")
+        wait_until(
+            lambda: self.earliest(topic)[partition] == offset, timeout, f"log start of {topic}/{partition} is {offset}"
+        )
+
+    def count(self, topic: str, partition: int = 0) -> int:
+        """How many records a partition really holds, by reading them all."""
+        consumer = Consumer(
+            {
+                "bootstrap.servers": self.bootstrap,
+                "group.id": "unused",
+                "enable.auto.commit": False,
+                "enable.partition.eof": True,
+                "log_level": 0,
+            }
+        )
+        consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING)])
+        found = 0
+        try:
+            while True:
+                message = consumer.poll(10)
+                assert message is not None, f"{topic}/{partition} does not end"
+                if message.error() and message.error().code() == KafkaError._PARTITION_EOF:
+                    return found
+                assert not message.error(), message.error()
+                found += 1
+        finally:
+            consumer.close()
 
     def topics(self) -> set[str]:
         """Every topic, the internal ones too."""
@@ -237,8 +284,15 @@ class Broker:
 
     def get_offsets(self, topic: str, time_spec: str) -> dict[int, int]:
         """What Kafka's own command-line tool (kafka-get-offsets) prints: `earliest`, `latest` or a time in ms."""
-        printed = self._java("org.apache.kafka.tools.GetOffsetShell", "--bootstrap-server", self.bootstrap, "--topic",
-                             topic, "--time", time_spec)
+        printed = self._java(
+            "org.apache.kafka.tools.GetOffsetShell",
+            "--bootstrap-server",
+            self.bootstrap,
+            "--topic",
+            topic,
+            "--time",
+            time_spec,
+        )
         found = re.findall(rf"^{re.escape(topic)}:(\d+):(\d*)$", printed, re.MULTILINE)
         assert found, f"kafka-get-offsets printed:\n{printed}"
         return {int(partition): int(offset) for partition, offset in found if offset}

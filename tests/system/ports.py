@@ -3,7 +3,7 @@
 import random
 import socket
 
-# Below the range from which Linux takes ports of outgoing connections, so that no client of ours can take one in between.
+# Below the range from which Linux takes ports of outgoing connections, so that no client takes one in between.
 FIRST, LAST = 12000, 32000
 
 

@@ -18,8 +18,9 @@ def _die_with_parent() -> None:
 class Process:
     """One running program. `log` holds what it printed on both streams."""
 
-    def __init__(self, argv: Sequence[str], log: Path, *, outlives: bool = False, env: dict[str, str] | None = None,
-                 **options):
+    def __init__(
+        self, argv: Sequence[str], log: Path, *, outlives: bool = False, env: dict[str, str] | None = None, **options
+    ):
         self.argv = [str(word) for word in argv]
         self.log = log
         with log.open("ab") as out:

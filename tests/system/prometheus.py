@@ -14,8 +14,15 @@ PATIENCE = 60
 
 
 class Prometheus:
-    def __init__(self, folder: Path, *, targets: list[str], alertmanager: str | None = None, rules: str = "",
-                 scrape_interval: str = "1s"):
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        targets: list[str],
+        alertmanager: str | None = None,
+        rules: str = "",
+        scrape_interval: str = "1s",
+    ):
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self.address = f"127.0.0.1:{free_port()}"
@@ -32,8 +39,13 @@ class Prometheus:
         if alertmanager:
             settings["alerting"] = {"alertmanagers": [{"static_configs": [{"targets": [alertmanager]}]}]}
         self.config.write_text(json.dumps(settings, indent=2))
-        argv = ["prometheus", f"--config.file={self.config}", f"--storage.tsdb.path={folder / 'data'}",
-                f"--web.listen-address={self.address}", "--web.enable-lifecycle"]
+        argv = [
+            "prometheus",
+            f"--config.file={self.config}",
+            f"--storage.tsdb.path={folder / 'data'}",
+            f"--web.listen-address={self.address}",
+            "--web.enable-lifecycle",
+        ]
         self.process = Process(argv, folder / "prometheus.log")
         wait_until(self._ready, PATIENCE, "Prometheus is ready")
 
@@ -68,5 +80,6 @@ class Prometheus:
 
 def promtool(*arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess:
     """Runs `promtool`; the caller looks at the exit code and at both streams."""
-    return subprocess.run(["promtool", *arguments], input=stdin, capture_output=True, text=True, timeout=60,
-                          check=False)
+    return subprocess.run(
+        ["promtool", *arguments], input=stdin, capture_output=True, text=True, timeout=60, check=False
+    )

@@ -56,6 +56,10 @@ class Outcome:
         return offsets(self.batches[0]["sources"][0]["startOffset"]) if self.batches else None
 
     @property
+    def first_end_offsets(self) -> dict[str, dict[int, int]] | None:
+        return offsets(self.batches[0]["sources"][0]["endOffset"]) if self.batches else None
+
+    @property
     def end_offsets(self) -> dict[str, dict[int, int]] | None:
         return offsets(self.batches[-1]["sources"][0]["endOffset"]) if self.batches else None
 
@@ -82,8 +86,13 @@ class Spark:
         self.folder = folder
         (folder / "tmp").mkdir(parents=True, exist_ok=True)
         answers, theirs = os.pipe()
-        argv = [sys.executable, str(Path(__file__).with_name("spark_worker.py")), str(theirs),
-                str(jars("BRINKWATCH_SPARK_JARS")), str(folder)]
+        argv = [
+            sys.executable,
+            str(Path(__file__).with_name("spark_worker.py")),
+            str(theirs),
+            str(jars("BRINKWATCH_SPARK_JARS")),
+            str(folder),
+        ]
         self.process = Process(argv, folder / "spark.log", stdin=subprocess.PIPE, pass_fds=[theirs], cwd=folder)
         os.close(theirs)
         self.answers = os.fdopen(answers)
@@ -91,18 +100,40 @@ class Spark:
 
     # Queries
 
-    def start(self, bootstrap: str, checkpoint: Path, *, subscribe: str | None = None, trigger: dict | None = None,
-              fail_on_data_loss: bool = True, max_offsets: int | None = None, raise_in_batch: int | None = None,
-              kill_in_batch: int | None = None, starting: str = "earliest", subscribe_pattern: str | None = None,
-              assign: dict | None = None, **options) -> str:
-        """Starts a query and returns the name under which this module knows it. Other options go to the Kafka source."""
+    def start(
+        self,
+        bootstrap: str,
+        checkpoint: Path,
+        *,
+        subscribe: str | None = None,
+        trigger: dict | None = None,
+        fail_on_data_loss: bool = True,
+        max_offsets: int | None = None,
+        raise_in_batch: int | None = None,
+        kill_in_batch: int | None = None,
+        starting: str = "earliest",
+        subscribe_pattern: str | None = None,
+        assign: dict | None = None,
+        **options,
+    ) -> str:
+        """Starts a query and returns the name under which it is known here. Other options go to the source."""
         name = f"q{next(NAMES)}"
         source = {"startingOffsets": starting, "failOnDataLoss": str(fail_on_data_loss).lower(), **options}
         if max_offsets is not None:
             source["maxOffsetsPerTrigger"] = str(max_offsets)
-        self._ask("start", name=name, bootstrap=bootstrap, checkpoint=str(checkpoint), subscribe=subscribe,
-                  subscribe_pattern=subscribe_pattern, assign=json.dumps(assign) if assign else None, options=source,
-                  trigger=trigger or AVAILABLE_NOW, raise_in_batch=raise_in_batch, kill_in_batch=kill_in_batch)
+        self._ask(
+            "start",
+            name=name,
+            bootstrap=bootstrap,
+            checkpoint=str(checkpoint),
+            subscribe=subscribe,
+            subscribe_pattern=subscribe_pattern,
+            assign=json.dumps(assign) if assign else None,
+            options=source,
+            trigger=trigger or AVAILABLE_NOW,
+            raise_in_batch=raise_in_batch,
+            kill_in_batch=kill_in_batch,
+        )
         return name
 
     def wait(self, name: str) -> Outcome:
@@ -118,8 +149,9 @@ class Spark:
         """Reads what is there (availableNow) and ends."""
         return self.wait(self.start(bootstrap, checkpoint, **how))
 
-    def restart_on_copy(self, bootstrap: str, checkpoint: Path, *, fail_on_data_loss: bool, copy: Path,
-                        **how) -> Outcome:
+    def restart_on_copy(
+        self, bootstrap: str, checkpoint: Path, *, fail_on_data_loss: bool, copy: Path, **how
+    ) -> Outcome:
         """What Spark does when it is started again from this checkpoint, tried on a copy of it."""
         if copy.exists():
             raise ValueError(f"{copy} was used: two restarts into one copy disturb each other")

@@ -42,8 +42,20 @@ class Worker:
         self.spark = spark
         self.queries = {}
 
-    def start(self, *, name, bootstrap, checkpoint, subscribe=None, subscribe_pattern=None, assign=None, options,
-              trigger, raise_in_batch=None, kill_in_batch=None):
+    def start(
+        self,
+        *,
+        name,
+        bootstrap,
+        checkpoint,
+        subscribe=None,
+        subscribe_pattern=None,
+        assign=None,
+        options,
+        trigger,
+        raise_in_batch=None,
+        kill_in_batch=None,
+    ):
         reader = self.spark.readStream.format("kafka").option("kafka.bootstrap.servers", bootstrap)
         chosen = {"subscribe": subscribe, "subscribePattern": subscribe_pattern, "assign": assign, **options}
         for key, value in chosen.items():

@@ -69,10 +69,11 @@ def test_a_group_leaves_traces_on_a_fresh_broker(own_broker, topic):
     """So the test that brinkwatch leaves none can fail."""
     broker = own_broker(properties={"auto.create.topics.enable": "true"})
     assert (broker.topics(), broker.groups()) == (set(), set())
-    consumer = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "trace",
-                         "allow.auto.create.topics": True})
-    consumer.subscribe([topic])
+    consumer = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "trace", "allow.auto.create.topics": True})
     try:
+        consumer.list_topics(topic, timeout=10)
+        consumer.subscribe([topic])
+
         def traces() -> tuple[set[str], set[str]]:
             consumer.poll(0.2)
             return broker.topics(), broker.groups()
@@ -105,8 +106,14 @@ def test_spark_fails_on_aged_out_records_or_skips_them(broker, spark, topic, tmp
     broker.wait_earliest(topic, 0, 100)
 
     def restart(fail_on_data_loss: bool):
-        return spark.restart_on_copy(broker.bootstrap, checkpoint, subscribe=topic, max_offsets=60,
-                                     fail_on_data_loss=fail_on_data_loss, copy=tmp_path / str(fail_on_data_loss))
+        return spark.restart_on_copy(
+            broker.bootstrap,
+            checkpoint,
+            subscribe=topic,
+            max_offsets=60,
+            fail_on_data_loss=fail_on_data_loss,
+            copy=tmp_path / str(fail_on_data_loss),
+        )
 
     assert restart(True).data_loss == "KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE"
     skipped = restart(False)

@@ -22,8 +22,9 @@ class Answer:
         return json.loads(self.body)
 
 
-def request(url: str, *, method: str = "GET", body=None, headers: dict[str, str] | None = None,
-            timeout: float = 10) -> Answer:
+def request(
+    url: str, *, method: str = "GET", body=None, headers: dict[str, str] | None = None, timeout: float = 10
+) -> Answer:
     """An answer of any status; only a failed connection raises. A body that is not bytes is sent as JSON."""
     headers = dict(headers or {})
     if body is not None and not isinstance(body, bytes):

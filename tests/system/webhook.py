@@ -64,18 +64,23 @@ class Webhook:
         with self.lock:
             for alert in body["alerts"]:
                 self.notifications.append(
-                    Notification(now, alert["status"], alert["labels"], alert["annotations"], alert["startsAt"],
-                                 alert["endsAt"])
+                    Notification(
+                        now, alert["status"], alert["labels"], alert["annotations"], alert["startsAt"], alert["endsAt"]
+                    )
                 )
 
-    def find(self, name: str | None = None, *, status: str = "firing", since: float = 0,
-             **labels: str) -> list[Notification]:
+    def find(
+        self, name: str | None = None, *, status: str = "firing", since: float = 0, **labels: str
+    ) -> list[Notification]:
         """Delivered alerts with this name, status and labels, oldest first; `since` is a Unix time."""
         with self.lock:
             known = list(self.notifications)
         return [
-            one for one in known
-            if name in (None, one.name) and one.status == status and one.at >= since
+            one
+            for one in known
+            if name in (None, one.name)
+            and one.status == status
+            and one.at >= since
             and labels.items() <= one.labels.items()
         ]
 

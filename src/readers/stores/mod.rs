@@ -4,6 +4,8 @@
 mod checkpoint_store;
 mod local;
 mod location;
+#[cfg(test)]
+mod tests;
 
 pub use checkpoint_store::{CheckpointStore, RequestCounts};
 pub use location::StoreError;

@@ -60,9 +60,9 @@ def write_checkpoint(folder: Path, topic: str, committed: int) -> Path:
 
 
 @pytest.mark.parametrize("path", DASHBOARDS, ids=lambda path: path.stem)
-def test_every_panel_has_an_answer(path, broker, topic, config, brinkwatch, prometheus, tmp_path):
+def test_every_panel_has_an_answer(path, broker, topic, config, serve, prometheus, tmp_path):
     broker.create_topic(topic)
     broker.produce(topic, 20)
     config.query("orders", write_checkpoint(tmp_path / "checkpoint", topic, committed=5))
-    daemon = brinkwatch(config)
+    daemon = serve(config)
     check_dashboard(json.loads(path.read_text()), prometheus(targets=[f"127.0.0.1:{daemon.port}"]))

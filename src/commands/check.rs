@@ -26,10 +26,12 @@ use crate::rounds::{AT_ONCE, ClusterState, ClusterTarget, Found, once};
 /// any configuration. Only reads. A contradiction that healthy clusters show for moments is looked at three times
 /// within two seconds before it is claimed.
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  brinkwatch check orders\n  brinkwatch check --checkpoint /data/checkpoints/orders \
+#[command(
+    after_help = "Examples:\n  brinkwatch check orders\n  brinkwatch check --checkpoint /data/checkpoints/orders \
                         --bootstrap-servers broker1:9092 --output json\n\n\
                         Exit code: 0 nothing found, 1 a finding (loss, risk, a checkpoint that would not start), \
-                        3 something could not be read, even beside findings.")]
+                        3 something could not be read, even beside findings."
+)]
 pub struct CheckArgs {
     /// Names of configured queries; none: all
     #[arg(value_name = "QUERY", conflicts_with = "checkpoint")]

@@ -1,5 +1,6 @@
 //! One file per subcommand.
 
+pub mod check;
 pub mod config;
 pub mod demo;
 pub mod inspect;
@@ -28,6 +29,8 @@ pub struct CommandLine {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Hold checkpoints against their brokers: each partition, and what a restart would do
+    Check(check::CheckArgs),
     /// Check the configuration, or print the one in force
     Config(config::ConfigArgs),
     /// Print what a checkpoint says, without asking Kafka
@@ -47,6 +50,7 @@ pub enum Command {
 pub async fn run(command_line: CommandLine) -> ExitCode {
     let mut out = io::stdout();
     let ended = match command_line.command {
+        Command::Check(args) => check::run(&args, &mut out).await,
         Command::Config(args) => config::run(&args, &mut out),
         Command::Inspect(args) => inspect::run(args, &mut out).await,
         Command::Metrics => metrics::run(&mut out),

@@ -154,7 +154,9 @@ impl QueryAnswer {
         if lost > 0 {
             ways.push(Recovery {
                 path: "backfill",
-                why: format!("{lost} offsets are no longer in Kafka: only the systems that produced them can give them again"),
+                why: format!(
+                    "{lost} offsets are no longer in Kafka: only the systems that produced them can give them again"
+                ),
                 command: None,
             });
         }

@@ -19,9 +19,10 @@ pub fn document(answers: &[QueryAnswer]) -> Value {
 fn query(answer: &QueryAnswer) -> Value {
     let verdict = &answer.verdict;
     let partitions = verdict.partitions.iter().map(|(at, partition)| row(answer, at, partition));
-    let problems = verdict.problems.iter().map(|problem| {
-        json!({"problem": problem.kind.label(), "file": problem.file, "detail": problem.detail})
-    });
+    let problems = verdict
+        .problems
+        .iter()
+        .map(|problem| json!({"problem": problem.kind.label(), "file": problem.file, "detail": problem.detail}));
     json!({
         "version": VERSION,
         "query": answer.query,

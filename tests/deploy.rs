@@ -7,7 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use brinkwatch::alerts::{Format, Inputs, groups, rendered};
+use brinkwatch::commands::CommandLine;
 use brinkwatch::metrics::catalogue;
+use clap::CommandFactory;
 
 fn deploy(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy").join(path)
@@ -69,6 +71,28 @@ fn metrics_and_alerts_that_runbooks_name_exist() {
             let like_an_alert = ["SparkStream", "SparkTopic"].iter().any(|prefix| word.starts_with(prefix));
             assert!(!like_an_alert || alerts.contains(word), "{name} names {word}");
         }
+    }
+}
+
+/// In prose the name has a capital letter, so what follows the small one is a command.
+#[test]
+fn commands_in_runbooks_and_alert_texts_exist() {
+    let known = CommandLine::command();
+    let check = |place: &str, text: &str| {
+        for after in text.split("brinkwatch ").skip(1) {
+            let word: String = after.chars().take_while(char::is_ascii_lowercase).collect();
+            // A dash begins an option of another program, of which brinkwatch was an argument.
+            assert!(
+                word.is_empty() && after.starts_with('-') || known.find_subcommand(&word).is_some(),
+                "{place} names brinkwatch {word}"
+            );
+        }
+    };
+    for (name, text) in runbooks() {
+        check(&name, &text);
+    }
+    for rule in groups(&Inputs::default()).iter().flat_map(|group| &group.rules) {
+        check(rule.alert, rule.description);
     }
 }
 

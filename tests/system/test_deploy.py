@@ -2,12 +2,13 @@
 
 import json
 import re
+import socket
 import subprocess
 import tomllib
 
 import pytest
 
-from .brinkwatch import ROOT, binary, run
+from .brinkwatch import ROOT, Config, binary, run
 
 UNIT = ROOT / "deploy" / "systemd" / "brinkwatch.service"
 DOCKERFILE = ROOT / "deploy" / "docker" / "Dockerfile"
@@ -48,6 +49,18 @@ def test_the_unit_waits_for_readiness_and_does_not_retry_what_cannot_heal():
     assert "RestartPreventExitStatus=2 78" in lines
     done = run("config", "check", "--set", "alerts.risk_warning=7")
     assert done.code == 78, done
+
+
+def test_the_service_manager_is_told_of_start_and_stop_though_kafka_is_away(serve, tmp_path):
+    address = tmp_path / "notify"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(address))
+        manager.settimeout(10)
+        config = Config(tmp_path / "brinkwatch", "127.0.0.1:1")
+        daemon = serve(config, env={"NOTIFY_SOCKET": str(address)})
+        assert manager.recv(100).decode().strip() == "READY=1"
+        assert daemon.stop() == 0
+        assert manager.recv(100).decode().strip() == "STOPPING=1"
 
 
 def instructions() -> list[tuple[str, str]]:

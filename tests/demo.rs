@@ -1,5 +1,7 @@
 //! The whole demo, as a person starts it: the program, its page, its metrics, and what it leaves behind.
 
+#![expect(clippy::unwrap_used, reason = "in a test, what cannot be unwrapped has failed")]
+
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;

@@ -147,6 +147,8 @@ pub struct PartitionMemory {
     pub latch: Option<Latch>,
     /// The last two moments at which earliest rose, oldest first.
     pub rises: Vec<Moment>,
+    /// By how much earliest rose from one round to the next, the last few times, oldest first.
+    pub jumps: Vec<u64>,
     /// Rises of the committed offset that were observed: how many batches, and the largest for one batch.
     pub batches: (u64, u64),
     /// Bounds over time, thinned: what rates are made of.

@@ -5,7 +5,6 @@
 
 // In reading order: the words, what comes in, what is remembered, then the steps of a judgement.
 mod states;
-pub mod restart;
 mod settings;
 mod sighting;
 mod verdict;

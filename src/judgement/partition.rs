@@ -128,12 +128,18 @@ fn keep_position(need: &Need, one: &mut PartitionMemory) {
     one.dropped = need.origin == super::needs::Origin::Dropped;
 }
 
+/// How many rises of earliest are remembered: enough for a typical one.
+const JUMPS: usize = 8;
+
 fn remember_bounds(round: &Round<'_>, need: &Need, read: &PartitionReading, row: Row, one: &mut PartitionMemory) {
     let rose = need.committed.is_some() && one.earliest.is_some_and(|before| read.earliest > before);
     if rose && row.accounts() {
         one.rises.push(round.now);
         let surplus = one.rises.len().saturating_sub(2);
         one.rises.drain(..surplus);
+        one.jumps.extend(one.earliest.map(|before| read.earliest.above(before)));
+        let surplus = one.jumps.len().saturating_sub(JUMPS);
+        one.jumps.drain(..surplus);
     }
     one.earliest = Some(read.earliest);
     one.latest = Some(read.latest);

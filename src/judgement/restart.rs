@@ -27,6 +27,14 @@ pub struct Restart {
     pub skipped: Vec<SkippedRange>,
 }
 
+impl Restart {
+    /// An answer that cannot be given, and why.
+    #[must_use]
+    pub fn unknown(detail: String) -> Self {
+        Self { detail, ..nothing_of(Outcome::Unknown) }
+    }
+}
+
 /// A range of offsets that a restart passes over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkippedRange {
@@ -319,5 +327,5 @@ impl Plan<'_> {
 }
 
 fn unknown(detail: String) -> Restart {
-    Restart { detail, ..nothing_of(Outcome::Unknown) }
+    Restart::unknown(detail)
 }

@@ -10,7 +10,7 @@ mod proofs;
 mod search;
 
 pub use deadline::{Deadline, deadline, oldest_unread};
-pub use forecast::{Sample, Threat, forecast};
+pub use forecast::{Sample, Threat, forecast, lifetime_by_size};
 pub use policy::{Cleanup, Limit, Policy, Ruling};
 pub use proofs::Proofs;
 pub use ratio::{Standing, float, ratio, size_at_work};

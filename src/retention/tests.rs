@@ -134,7 +134,7 @@ fn a_forecast_needs_history_and_says_never_when_the_query_keeps_up() {
         deadline: Some(Deadline::At(second(deadline))),
     };
     let check = |threat, window: &[Sample], expected| {
-        assert_eq!(forecast(threat, window, Duration::from_secs(60)), expected);
+        assert_eq!(forecast(threat, window, &[100], Duration::from_secs(60)), expected);
     };
     // Earliest jumps by 100; 300 of headroom less one jump, eaten at 1 a second.
     let stopped = [sample(0, 0, 400, 1000, 0), sample(100, 100, 400, 1100, 0), sample(200, 100, 400, 1200, 0)];
@@ -142,6 +142,9 @@ fn a_forecast_needs_history_and_says_never_when_the_query_keeps_up() {
     check(Threat::Size, &[sample(0, 0, 400, 1000, 0), sample(200, 100, 600, 1200, 0)], Some(Deadline::Never));
     check(Threat::Size, &stopped[2..], None);
     check(Threat::Size, &[sample(0, 0, 400, 1000, 0), sample(60, 0, 400, 1060, 0)], None);
+    // A batch of 50 that is just not committed yet does not make the query slow.
+    let late = [sample(0, 0, 400, 1000, 0), sample(100, 100, 450, 1060, 0), sample(200, 100, 500, 1130, 0)];
+    check(Threat::Size, &late, Some(Deadline::Never));
     // Reading at half the pace of the clock: 1000 s left shrink by one every two seconds.
     let slow = [sample(0, 0, 100, 1000, 1100), sample(200, 0, 150, 1000, 1200)];
     check(Threat::Time, &slow, Some(Deadline::At(second(200 + 2000))));
@@ -151,4 +154,19 @@ fn a_forecast_needs_history_and_says_never_when_the_query_keeps_up() {
     check(Threat::Time, &keeps_up, Some(Deadline::Never));
     let unproved = Sample { deadline: None, ..sample(200, 0, 100, 1000, 0) };
     check(Threat::Time, &[sample(0, 0, 100, 1000, 1100), unproved], None);
+}
+
+#[test]
+fn a_log_that_size_cuts_keeps_a_record_for_as_long_as_it_takes_to_fill() {
+    let sample = |at: i64, earliest: i64, latest: i64| Sample {
+        at: second(at),
+        earliest: offset(earliest),
+        latest: offset(latest),
+        committed: offset(latest),
+        deadline: None,
+    };
+    // 1,000 offsets are held, and 10 a second come in.
+    assert_eq!(lifetime_by_size(&[sample(0, 0, 500), sample(100, 500, 1500)]), Some(Duration::from_secs(100)));
+    assert_eq!(lifetime_by_size(&[sample(0, 0, 500), sample(100, 0, 500)]), None);
+    assert_eq!(lifetime_by_size(&[]), None);
 }

@@ -25,14 +25,13 @@ mod progress;
 mod query;
 mod topic;
 mod notes;
-mod restart;
+pub mod restart;
 
 pub use judge::judge;
 pub use memory::{
     CheckpointMemory, Doubt, Identity, Keeps, Latch, LatchKind, PartitionMemory, QueryMemory, TopicMemory,
 };
 pub use questions::{Questions, questions};
-pub use restart::{Outcome, Restart, SkippedRange, predict};
 pub use settings::{Isolation, QuerySettings, Subscribe, Watch};
 pub use sighting::{Entry, Sighting};
 pub use states::{Certainty, Condition, EventKind, PartitionProblem, PartitionState, QueryState};

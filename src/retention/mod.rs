@@ -6,12 +6,16 @@ mod forecast;
 mod policy;
 mod ratio;
 mod reading;
+mod proofs;
+mod search;
 
 pub use deadline::{Deadline, deadline, oldest_unread};
 pub use forecast::{Sample, Threat, forecast};
 pub use policy::{Cleanup, Limit, Policy, Ruling};
+pub use proofs::Proofs;
 pub use ratio::{Standing, float, ratio, size_at_work};
 pub use reading::{Age, ClusterReading, Limits, PartitionReading, TopicId, TopicReading, TopicSight};
+pub use search::Search;
 
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,7 @@
 
 // In reading order: the words, what comes in, what is remembered, then the steps of a judgement.
 mod states;
+pub mod restart;
 mod settings;
 mod sighting;
 mod verdict;
@@ -25,13 +26,14 @@ mod progress;
 mod query;
 mod topic;
 mod notes;
-pub mod restart;
+mod restart;
 
 pub use judge::judge;
 pub use memory::{
     CheckpointMemory, Doubt, Identity, Keeps, Latch, LatchKind, PartitionMemory, QueryMemory, TopicMemory,
 };
 pub use questions::{Questions, questions};
+pub use restart::{Outcome, Restart, SkippedRange, predict};
 pub use settings::{Isolation, QuerySettings, Subscribe, Watch};
 pub use sighting::{Entry, Sighting};
 pub use states::{Certainty, Condition, EventKind, PartitionProblem, PartitionState, QueryState};

@@ -152,11 +152,16 @@ fn remember_verdict(round: &Round<'_>, need: &Need, row: Row, verdict: &Partitio
     one.problems.clone_from(&verdict.problems);
     one.lost = verdict.lost;
     one.possibly_lost = verdict.possibly_lost;
-    one.deadline = verdict.deadline;
-    one.oldest_unread = verdict.oldest_unread;
-    let not_its_business =
-        need.committed.is_none() && need.planned.is_none() && round.settings.subscribe == Subscribe::Assign;
-    one.lagging = !not_its_business && verdict.lag.is_some_and(|lag| lag > round.settings.lag_floor);
+    // A doubt that passes must not have forgotten a proof, nor have stopped a clock.
+    if row.replaces_memory() {
+        one.deadline = verdict.deadline;
+        one.oldest_unread = verdict.oldest_unread;
+    }
+    if row.state() != PartitionState::Unconfirmed || verdict.lag.is_some() {
+        let not_its_business =
+            need.committed.is_none() && need.planned.is_none() && round.settings.subscribe == Subscribe::Assign;
+        one.lagging = !not_its_business && verdict.lag.is_some_and(|lag| lag > round.settings.lag_floor);
+    }
     if !row.accounts() {
         one.window.clear();
     }

@@ -216,3 +216,29 @@ fn one_unread_partition_of_many_keeps_the_risk_it_had() {
     story.orders().partitions.insert(0, Err(Unread::new(Reason::Unreachable, "no leader")));
     check(story, (QueryState::AtRisk, &[Condition::AtRisk, Condition::Unknown]));
 }
+
+#[test]
+fn a_partition_that_is_missing_for_a_moment_stops_no_clock_and_forgets_no_proof() {
+    let mut story = world(100, 0, 200);
+    let proved = story.age(0, 100, 0).round(30).topics["orders"].deadline;
+    let cluster = story.cluster.clone();
+    story.orders().partitions.clear();
+    assert_eq!(story.round(30).unread_since, Some(at(0)));
+    story.unread_cluster();
+    assert_eq!(story.round(30).topics["orders"].deadline, proved);
+    assert!(proved.is_some());
+    story.cluster = cluster;
+    assert_eq!(story.round(30).unread_since, Some(at(0)));
+}
+
+#[test]
+fn ten_thousand_partitions_are_judged_in_one_go() {
+    let mut story = world(100, 0, 200);
+    let positions: Vec<_> = (0..10_000).map(|partition| (partition, 100)).collect();
+    story.commit(8, &positions);
+    for partition in 0..10_000 {
+        story.bounds(partition, 130, 200);
+    }
+    let verdict = story.round(30);
+    assert_eq!((verdict.newly_lost.len(), verdict.topics["orders"].lost), (10_000, Some(300_000)));
+}

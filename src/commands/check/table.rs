@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::answer::QueryAnswer;
-use super::json::deadline;
+use crate::commands::times::deadline;
 use crate::commands::output::{Align, OutputFormat, Rows, printable};
 use crate::judgement::PartitionVerdict;
 use crate::judgement::restart::Restart;

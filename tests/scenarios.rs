@@ -57,6 +57,7 @@ fn misfit(pattern: &Value, value: &Value, at: &str) -> Option<String> {
             let fits = found.iter().any(|value| misfit(pattern, value, at).is_none());
             (!fits).then(|| format!("{at} holds no {pattern}: {value}"))
         }),
+        (Value::Number(wanted), Value::Number(found)) if wanted.as_f64() == found.as_f64() => None,
         _ => (pattern != value).then(|| format!("{at} is {value}, not {pattern}")),
     }
 }

@@ -20,7 +20,7 @@ const ARROWS: [(&str, &[&str]); 11] = [
     ("metrics", &["measures", "checkpoint", "retention", "judgement"]),
     ("alerts", &["measures", "judgement", "metrics"]),
     ("web", &["measures", "checkpoint", "retention", "judgement", "metrics", "alerts", "rounds", "process"]),
-    ("config", &["measures"]),
+    ("config", &["measures", "judgement", "metrics"]),
     ("process", &["measures"]),
 ];
 

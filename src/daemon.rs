@@ -71,12 +71,12 @@ pub async fn start(config: Config) -> anyhow::Result<Running> {
 
 fn web_state(board: Arc<Board>, config: Config, stop: CancellationToken) -> WebState {
     let effective: Arc<str> = effective_toml(&config).into();
-    let rules = move |format| {
-        let format = match format {
-            RulesFormat::Prometheus => alerts::Format::Prometheus,
-            RulesFormat::PrometheusRule => alerts::Format::PrometheusRule(alerts::ObjectMeta::default()),
-        };
-        Ok(alerts::rendered(&alert_inputs(&config), &format).text)
+    let inputs = alert_inputs(&config);
+    let file = alerts::rendered(&inputs, &alerts::Format::Prometheus);
+    let object = alerts::rendered(&inputs, &alerts::Format::PrometheusRule(alerts::ObjectMeta::default()));
+    let rules = move |format| match format {
+        RulesFormat::Prometheus => file.clone(),
+        RulesFormat::PrometheusRule => object.clone(),
     };
     WebState::new(board, Arc::new(clock::now), Arc::new(move || effective.to_string()), Arc::new(rules), stop)
 }

@@ -27,7 +27,7 @@
 //! | [`metrics`] | the catalogue of every metric; a snapshot's text | judgement's values |
 //! | [`alerts`] | thresholds and catalogue → rule groups → YAML | metrics |
 //! | [`web`] | scrape, health, rules, API, pages | the board, metrics, alerts |
-//! | [`config`] | what the operator asked for | measures |
+//! | [`config`] | what the operator asked for | judgement's and metrics' settings |
 //! | [`replay`] | what was observed, written down, and judged again | rounds, alerts |
 //! | [`commands`] | one file per subcommand | all |
 //! | [`daemon`] | the composition: start and stop | all |

@@ -20,7 +20,7 @@ const ARROWS: [(&str, &[&str]); 12] = [
     ("metrics", &["measures", "checkpoint", "retention", "judgement"]),
     ("alerts", &["measures", "judgement", "metrics"]),
     ("web", &["measures", "checkpoint", "retention", "judgement", "metrics", "alerts", "rounds", "process"]),
-    ("config", &["measures"]),
+    ("config", &["measures", "judgement", "metrics"]),
     (
         "replay",
         &["measures", "checkpoint", "retention", "judgement", "readers", "rounds", "metrics", "alerts", "process"],

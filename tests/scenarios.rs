@@ -11,8 +11,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use brinkwatch::commands::replay::{document, setup};
+use brinkwatch::judgement::QueryState;
 use brinkwatch::replay::{parse, play};
 use serde_json::Value;
+
+/// Where alerts have their names.
+const ALERTS: &str = include_str!("../src/alerts/holding.rs");
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios")
@@ -109,6 +113,7 @@ fn failures(case: &str, answer: &Value) -> Vec<String> {
     for check in must_not {
         for (at, step) in steps(check, answer) {
             for wrong in check["any_of"].as_array().unwrap() {
+                assert_can_fit(case, wrong, step);
                 if misfit(wrong, step, "").is_none() {
                     failures.push(format!("step {at}: must not be {wrong}: {}", check["why"]));
                 }
@@ -117,6 +122,43 @@ fn failures(case: &str, answer: &Value) -> Vec<String> {
     }
     failures.extend(nonsense(answer, ""));
     failures
+}
+
+/// A pattern with a word that no answer has would never fit, and forbid nothing.
+fn assert_can_fit(case: &str, pattern: &Value, step: &Value) {
+    const PARTITION: [&str; 13] = [
+        "state",
+        "reason",
+        "committed",
+        "planned",
+        "headroom_offsets",
+        "lag_offsets",
+        "lost_offsets",
+        "possibly_lost_offsets",
+        "oldest_unread_timestamp",
+        "beyond_end_offsets",
+        "remaining_ratio",
+        "deadline",
+        "projected_loss",
+    ];
+    for (key, pattern) in pattern.as_object().unwrap() {
+        assert!(step.get(key).is_some(), "{case}: no step has {key}");
+        if key == "partitions" {
+            let words = pattern.as_object().unwrap().values().flat_map(|one| one.as_object().unwrap().keys());
+            words.for_each(|word| assert!(word == "missing" || PARTITION.contains(&word.as_str()), "{case}: {word}"));
+        }
+        if key == "alerts" {
+            let lacking = pattern.get("lacks").map(std::slice::from_ref);
+            for alert in lacking.or_else(|| pattern.as_array().map(Vec::as_slice)).unwrap() {
+                let known = alert["alert"].as_str().is_none_or(|name| ALERTS.contains(&format!("{name:?}")));
+                assert!(known, "{case}: no alert is called {alert}");
+            }
+        }
+        if key == "query_state" {
+            let known = QueryState::ALL.iter().any(|state| pattern == state.label());
+            assert!(known, "{case}: no state is called {pattern}");
+        }
+    }
 }
 
 /// What is wrong in any case: a negative number other than headroom.

@@ -34,6 +34,8 @@ pub enum Command {
     Check(check::CheckArgs),
     /// Check the configuration, or print the one in force
     Config(config::ConfigArgs),
+    /// Watch simulated queries in trouble, with nothing to install
+    Demo(demo::DemoArgs),
     /// Print what a checkpoint says, without asking Kafka
     ///
     /// Where a restart would resume in each partition, what the open batch plans, what is wrong with the files, and
@@ -55,6 +57,7 @@ pub async fn run(command_line: CommandLine) -> ExitCode {
     let ended = match command_line.command {
         Command::Check(args) => check::run(&args, &mut out).await,
         Command::Config(args) => config::run(&args, &mut out),
+        Command::Demo(args) => demo::run(args, &mut out).await,
         Command::Inspect(args) => inspect::run(args, &mut out).await,
         Command::Metrics => metrics::run(&mut out),
         Command::Replay(args) => replay::run(&args, &mut out).await,

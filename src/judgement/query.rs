@@ -151,7 +151,10 @@ fn stalled(memory: &QueryMemory) -> Cow<'static, str> {
 }
 
 /// Names the open batch too: with a retention as short as a batch is long, the batch is the cause.
-fn riskiest(partitions: &BTreeMap<TopicPartition, PartitionVerdict>, memory: &QueryMemory) -> Option<Cow<'static, str>> {
+fn riskiest(
+    partitions: &BTreeMap<TopicPartition, PartitionVerdict>,
+    memory: &QueryMemory,
+) -> Option<Cow<'static, str>> {
     let candidates = partitions.iter().filter(|(_, verdict)| verdict.state != PartitionState::Lost);
     let (at, ratio) = candidates
         .filter_map(|(at, verdict)| Some((at, verdict.ratio?)))

@@ -18,7 +18,8 @@ pub struct Gap {
 
 /// Adds a range that was counted for the first time.
 pub(super) fn add(gaps: &mut Vec<Gap>, range: &LostRange) {
-    let mut row = Gap { partition: range.partition.clone(), from: range.from, to: range.to, certainty: range.certainty };
+    let mut row =
+        Gap { partition: range.partition.clone(), from: range.from, to: range.to, certainty: range.certainty };
     gaps.retain(|gap| {
         let same = gap.partition == row.partition && gap.certainty == row.certainty;
         let touches = same && gap.from <= row.to && row.from <= gap.to;

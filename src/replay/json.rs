@@ -93,7 +93,8 @@ impl<'a> Node<'a> {
 
     pub(super) fn items(&self) -> Result<Vec<Self>, ScenarioError> {
         let items: Vec<&RawValue> = self.read("a list")?;
-        let item = |(at, raw): (usize, &'a RawValue)| Self { raw: raw.get(), key: format!("{}[{at}]", self.key), ..*self };
+        let item =
+            |(at, raw): (usize, &'a RawValue)| Self { raw: raw.get(), key: format!("{}[{at}]", self.key), ..*self };
         Ok(items.into_iter().enumerate().map(item).collect())
     }
 

@@ -113,10 +113,7 @@ fn acknowledgements(node: Option<Node<'_>>) -> Result<Vec<Acknowledgement>, Scen
     Ok(found)
 }
 
-fn checkpoints(
-    fields: &mut Fields<'_>,
-    several: &mut Option<bool>,
-) -> Result<BTreeMap<String, Files>, ScenarioError> {
+fn checkpoints(fields: &mut Fields<'_>, several: &mut Option<bool>) -> Result<BTreeMap<String, Files>, ScenarioError> {
     let mut found = BTreeMap::new();
     for (name, is_several) in [("checkpoint", false), ("checkpoints", true)] {
         let Some(node) = fields.take(name) else { continue };

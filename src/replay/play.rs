@@ -132,7 +132,8 @@ fn restarted(before: &ClusterState, restart: Restart, clock: &Clock) -> Result<C
     if restart == Restart::WithLedger {
         let stored = serde_json::to_string(&before.memories).map_err(PlayError::Memory)?;
         state.memories = serde_json::from_str(&stored).map_err(PlayError::Memory)?;
-        let topics = state.memories.iter().map(|(query, memory)| (query.clone(), memory.topics.keys().cloned().collect()));
+        let topics =
+            state.memories.iter().map(|(query, memory)| (query.clone(), memory.topics.keys().cloned().collect()));
         state.topics = topics.collect();
     }
     Ok(state)

@@ -191,7 +191,7 @@ fn a_metric_name_is_written_once() {
         found.extend(
             code(source)
                 .lines()
-                .filter(|line| line.contains("\"brinkwatch_"))
+                .filter(|line| line.contains("\"brinkwatch_") && !line.contains("\"brinkwatch_scenario\""))
                 .map(|line| format!("{}: {}", source.path, line.trim())),
         );
     }

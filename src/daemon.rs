@@ -24,7 +24,7 @@ use crate::rounds::board::Board;
 use crate::rounds::{self, AT_ONCE};
 use crate::web::{self, RulesFormat, WebState};
 
-pub use targets::{TargetError, cluster_reader, cluster_targets, query_settings};
+pub use targets::{TargetError, cluster_reader, cluster_targets, query_settings, source_filter};
 
 /// How long requests in flight and rounds may take to end. Well under the grace of an init system.
 const GRACE: Duration = Duration::from_millis(1500);

@@ -6,6 +6,7 @@ pub mod demo;
 pub mod inspect;
 pub mod metrics;
 pub mod output;
+pub mod replay;
 pub mod rules;
 pub mod run;
 pub mod times;
@@ -42,6 +43,8 @@ pub enum Command {
     Inspect(inspect::InspectArgs),
     /// Print every metric as Markdown: labels, unit, worse side, meaning
     Metrics,
+    /// Judge again what was written down: a scenario, step by step
+    Replay(replay::ReplayArgs),
     /// Print alert rules for Prometheus, with the configuration's thresholds
     Rules(rules::RulesArgs),
     /// Watch the configured queries until stopped
@@ -57,6 +60,7 @@ pub async fn run(command_line: CommandLine) -> ExitCode {
         Command::Demo(args) => demo::run(args, &mut out).await,
         Command::Inspect(args) => inspect::run(args, &mut out).await,
         Command::Metrics => metrics::run(&mut out),
+        Command::Replay(args) => replay::run(&args, &mut out).await,
         Command::Rules(args) => rules::run(args, &mut out),
         Command::Run(args) => run::run(args).await,
     };

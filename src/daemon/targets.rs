@@ -73,6 +73,7 @@ pub fn cluster_targets(config: &Config) -> Result<Vec<ClusterTarget>, TargetErro
                         name: query_name.clone(),
                         checkpoint: Arc::clone(&stores[query_name.as_str()]),
                         sources: source_filter(query, name),
+                        superseded: false,
                         settings: query_settings(config, query, cluster),
                         publishing: publishing(query),
                         risk_critical: query.alerts.thresholds.risk_critical,
@@ -122,7 +123,9 @@ fn reads(query: &Query, cluster: &str) -> bool {
     query.cluster == cluster || query.sources.values().any(|source| source.cluster == cluster)
 }
 
-fn source_filter(query: &Query, cluster: &str) -> SourceFilter {
+/// Which sources of a query belong to a cluster.
+#[must_use]
+pub fn source_filter(query: &Query, cluster: &str) -> SourceFilter {
     let exceptions = query
         .sources
         .iter()

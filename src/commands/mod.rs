@@ -6,6 +6,7 @@ pub mod demo;
 pub mod inspect;
 pub mod metrics;
 pub mod output;
+pub mod record;
 pub mod replay;
 pub mod rules;
 pub mod run;
@@ -43,6 +44,8 @@ pub enum Command {
     Inspect(inspect::InspectArgs),
     /// Print every metric as Markdown: labels, unit, worse side, meaning
     Metrics,
+    /// Write down what is observed of a query, for replay
+    Record(record::RecordArgs),
     /// Judge again what was written down: a scenario, step by step
     Replay(replay::ReplayArgs),
     /// Print alert rules for Prometheus, with the configuration's thresholds
@@ -60,6 +63,7 @@ pub async fn run(command_line: CommandLine) -> ExitCode {
         Command::Demo(args) => demo::run(args, &mut out).await,
         Command::Inspect(args) => inspect::run(args, &mut out).await,
         Command::Metrics => metrics::run(&mut out),
+        Command::Record(args) => record::run(&args, &mut out).await,
         Command::Replay(args) => replay::run(&args, &mut out).await,
         Command::Rules(args) => rules::run(args, &mut out),
         Command::Run(args) => run::run(args).await,

@@ -1,0 +1,3 @@
+//! The ledger, over restarts and in trouble.
+
+mod merging;

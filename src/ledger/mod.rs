@@ -23,7 +23,7 @@ pub use memory::MemoryLedger;
 pub use merge::merged;
 pub use schema::SchemaError;
 pub use seam::{Acknowledgement, Finding, Health, Ledger, Loaded, NotedEvent, Remembered, RoundNotes};
-pub use writer::{FILE_NAME, FileLedger, OpenError};
+pub use writer::{FILE_NAME, FileLedger, OpenError, Opened};
 
 #[cfg(test)]
 mod tests;

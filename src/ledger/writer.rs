@@ -70,13 +70,23 @@ pub struct FileLedger {
     requests: mpsc::Sender<Request>,
 }
 
+/// A ledger, and the one task that writes its file.
+pub struct Opened {
+    /// The ledger.
+    pub ledger: FileLedger,
+    /// How it does.
+    pub health: Health,
+    /// To be run until the ledger is dropped: then it closes the file and ends.
+    pub writer: BoxFuture<'static, ()>,
+}
+
 impl FileLedger {
     /// Opens the ledger in a folder. Trouble with the file is no error: it is logged, said in the ledger's health, and
-    /// the file is tried again with each round. The second value is the writer, to be run until the ledger is dropped.
+    /// the file is tried again with each round.
     ///
     /// # Errors
     /// When another daemon has the folder.
-    pub async fn open(folder: &Path) -> Result<(Self, BoxFuture<'static, ()>), OpenError> {
+    pub async fn open(folder: &Path) -> Result<Opened, OpenError> {
         let mut writer = Writer::new(folder);
         match writer.connect().await {
             Ok(()) => info!(file = %writer.file.display(), "the ledger is open"),
@@ -84,7 +94,8 @@ impl FileLedger {
             Err(trouble) => writer.note_trouble(&trouble),
         }
         let (requests, inbox) = mpsc::channel(64);
-        Ok((Self { requests }, writer.run(inbox).boxed()))
+        let health = writer.health();
+        Ok(Opened { ledger: Self { requests }, health, writer: writer.run(inbox).boxed() })
     }
 
     async fn ask<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> Request) -> Option<T> {
@@ -276,9 +287,12 @@ impl Writer {
     }
 
     fn remembered(&self, cluster: &str) -> Remembered {
+        Remembered { health: self.health(), unresolved: Some(self.book.unresolved(cluster)) }
+    }
+
+    fn health(&self) -> Health {
         let up = self.connection.is_some();
-        let unresolved = Some(self.book.unresolved(cluster));
-        Remembered { health: Health { persistent: up, up }, unresolved }
+        Health { persistent: up, up }
     }
 }
 

@@ -99,6 +99,9 @@ pub struct QueryRound {
     pub polls: Polls,
     /// Requests to its store by operation; every operation that is used is there, zeros included.
     pub requests: BTreeMap<String, u64>,
+    /// Gap records that nobody has settled, by topic: what is not in it has none. Absent while the ledger does not
+    /// answer.
+    pub gaps_unresolved: Option<BTreeMap<TopicName, u64>>,
     /// What the judgement said; absent before the first round. Shared, since a page keeps it while it is written.
     pub verdict: Option<Arc<QueryVerdict>>,
 }
@@ -114,6 +117,7 @@ impl QueryRound {
             risk_critical: 0.2,
             polls: Polls::default(),
             requests: BTreeMap::new(),
+            gaps_unresolved: None,
             verdict: None,
         }
     }

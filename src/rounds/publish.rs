@@ -17,6 +17,8 @@ pub(super) fn cluster_round(target: &ClusterTarget, state: &mut ClusterState, fo
         count(polls, poll.attempted_at, found.finished_at, poll.took, poll.outcome.as_ref().err());
         let mut told = waiting_query(query);
         told.polls = polls.clone();
+        let gaps = state.gaps_unresolved.as_ref();
+        told.gaps_unresolved = gaps.map(|gaps| gaps.get(&query.name).cloned().unwrap_or_default());
         told.verdict = Some(Arc::new(verdict));
         queries.insert(query.name.clone(), told);
     }

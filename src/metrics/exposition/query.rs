@@ -42,7 +42,8 @@ pub(super) fn write(blocks: &mut Blocks, cluster: &str, name: &str, query: &Quer
     let Some(verdict) = verdict else { return };
     numbers(blocks, &labels, &query.checkpoint, verdict);
     for (topic_name, folded) in &verdict.topics {
-        topic::write(blocks, &labels.and("topic", topic_name), folded, verdict.unread_since);
+        let gaps = query.gaps_unresolved.as_ref().map(|gaps| gaps.get(topic_name).copied().unwrap_or(0));
+        topic::write(blocks, &labels.and("topic", topic_name), folded, verdict.unread_since, gaps);
     }
     for (place, partition) in &verdict.partitions {
         let labels = labels.and("topic", &place.topic).and("partition", &place.partition.to_string());

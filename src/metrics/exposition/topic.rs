@@ -4,14 +4,20 @@ use super::writer::{Blocks, Labels};
 use crate::judgement::{Certainty, Deadline, PartitionProblem, PartitionState, TopicVerdict};
 use crate::measures::Moment;
 use crate::metrics::catalogue::{
-    QUERY_TOPIC_COMMITTED_OFFSETS, QUERY_TOPIC_DELETION_DEADLINE, QUERY_TOPIC_HEADROOM_OFFSETS,
+    QUERY_TOPIC_COMMITTED_OFFSETS, QUERY_TOPIC_DELETION_DEADLINE, QUERY_TOPIC_GAPS_UNRESOLVED, QUERY_TOPIC_HEADROOM_OFFSETS,
     QUERY_TOPIC_LAG_OFFSETS, QUERY_TOPIC_LAST_LOSS, QUERY_TOPIC_LOST_OFFSETS, QUERY_TOPIC_OFFSETS_LOST_TOTAL,
     QUERY_TOPIC_OLDEST_UNREAD, QUERY_TOPIC_PARTITION_PROBLEMS, QUERY_TOPIC_PARTITIONS,
     QUERY_TOPIC_POSSIBLY_LOST_OFFSETS, QUERY_TOPIC_PROJECTED_LOSS, QUERY_TOPIC_RETENTION_REMAINING_RATIO,
     QUERY_TOPIC_RETENTION_SECONDS, QUERY_TOPIC_UNREAD_SINCE,
 };
 
-pub(super) fn write(blocks: &mut Blocks, labels: &Labels, topic: &TopicVerdict, unread_since: Option<Moment>) {
+pub(super) fn write(
+    blocks: &mut Blocks,
+    labels: &Labels,
+    topic: &TopicVerdict,
+    unread_since: Option<Moment>,
+    gaps_unresolved: Option<u64>,
+) {
     blocks.put_some(&QUERY_TOPIC_LAG_OFFSETS, labels, topic.lag);
     blocks.put_some(&QUERY_TOPIC_LOST_OFFSETS, labels, topic.lost);
     blocks.put_some(&QUERY_TOPIC_POSSIBLY_LOST_OFFSETS, labels, topic.possibly_lost);
@@ -25,6 +31,7 @@ pub(super) fn write(blocks: &mut Blocks, labels: &Labels, topic: &TopicVerdict, 
     // The query waits as a whole; a topic of it that is known to have nothing unread does not.
     let waits = topic.lag != Some(0);
     blocks.put_some(&QUERY_TOPIC_UNREAD_SINCE, labels, unread_since.filter(|_| waits).map(Moment::seconds));
+    blocks.put_some(&QUERY_TOPIC_GAPS_UNRESOLVED, labels, gaps_unresolved);
     for certainty in Certainty::ALL {
         let labels = labels.and("certainty", certainty.label());
         let total = topic.lost_total.get(certainty).copied().unwrap_or(0);

@@ -76,10 +76,7 @@ pub async fn start(config: Config) -> anyhow::Result<Running> {
 }
 
 /// The ledger as configured, with its writer at work.
-async fn open_ledger(
-    config: &Config,
-    tasks: &mut JoinSet<()>,
-) -> Result<(Arc<dyn Ledger>, Health), OpenError> {
+async fn open_ledger(config: &Config, tasks: &mut JoinSet<()>) -> Result<(Arc<dyn Ledger>, Health), OpenError> {
     let Some(folder) = &config.state_dir else {
         return Ok((Arc::new(MemoryLedger::default()), Health { persistent: false, up: true }));
     };

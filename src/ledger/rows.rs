@@ -71,9 +71,7 @@ pub(super) fn gap_of(row: &SqliteRow) -> sqlx::Result<Gap> {
         detected_at: read("detected_at", moment_of(&detected_at), &detected_at)?,
         first_missing_at: moment(row, "estimated_first_missing_at")?,
         last_missing_at: moment(row, "estimated_last_missing_at")?,
-        recovery_path: path
-            .map(|word| read("recovery_path", RecoveryPath::of_word(&word), &word))
-            .transpose()?,
+        recovery_path: path.map(|word| read("recovery_path", RecoveryPath::of_word(&word), &word)).transpose()?,
         recovery_status: read("recovery_status", RecoveryStatus::of_word(&status), &status)?,
         evidence: row.try_get("evidence")?,
         recorded_by: row.try_get("recorded_by")?,

@@ -17,7 +17,9 @@ const BUSY: Duration = Duration::from_secs(5);
 #[derive(Debug, Error)]
 pub enum SchemaError {
     /// It was written by a later release, and must not be touched.
-    #[error("the ledger has version {found}, and this program knows versions up to {known}: it was written by a later release")]
+    #[error(
+        "the ledger has version {found}, and this program knows versions up to {known}: it was written by a later release"
+    )]
     Newer {
         /// What the file says.
         found: i64,
@@ -32,10 +34,8 @@ pub enum SchemaError {
 /// Opens the file for writing, makes it when it is not there, and brings it to the newest version.
 pub(super) async fn open(file: &Path) -> Result<SqliteConnection, SchemaError> {
     // Full: a round is published after its transaction, and what was published must survive a power cut as well.
-    let options = options(file)
-        .create_if_missing(true)
-        .journal_mode(SqliteJournalMode::Wal)
-        .synchronous(SqliteSynchronous::Full);
+    let options =
+        options(file).create_if_missing(true).journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Full);
     let mut connection = SqliteConnection::connect_with(&options).await?;
     migrate(&mut connection).await?;
     Ok(connection)

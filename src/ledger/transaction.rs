@@ -110,10 +110,7 @@ pub(super) async fn memories(
 }
 
 /// What people acknowledged and no round has heard of.
-pub(super) async fn unheard(
-    connection: &mut SqliteConnection,
-    cluster: &str,
-) -> sqlx::Result<Vec<Acknowledgement>> {
+pub(super) async fn unheard(connection: &mut SqliteConnection, cluster: &str) -> sqlx::Result<Vec<Acknowledgement>> {
     let sql = "SELECT id, query, topic, partition FROM acknowledgements \
         WHERE kafka_cluster = ? AND heard_at IS NULL ORDER BY id";
     let rows = sqlx::query(sql).bind(cluster).fetch_all(connection).await?;

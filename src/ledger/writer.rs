@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::fmt;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -48,7 +49,11 @@ pub enum OpenError {
 #[derive(Debug, Error)]
 enum Trouble {
     #[error("the ledger's folder {} cannot be written", folder.display())]
-    Folder { folder: PathBuf, #[source] cause: io::Error },
+    Folder {
+        folder: PathBuf,
+        #[source]
+        cause: io::Error,
+    },
     #[error("another brinkwatch daemon has taken the ledger")]
     Taken,
     #[error(transparent)]
@@ -78,6 +83,12 @@ pub struct Opened {
     pub health: Health,
     /// To be run until the ledger is dropped: then it closes the file and ends.
     pub writer: BoxFuture<'static, ()>,
+}
+
+impl fmt::Debug for Opened {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Opened").field("ledger", &self.ledger).field("health", &self.health).finish_non_exhaustive()
+    }
 }
 
 impl FileLedger {

@@ -74,7 +74,9 @@ pub(super) fn findings(
 /// The numbers of the round that found it, and the verdict's own words.
 fn evidence(verdict: &QueryVerdict, at: &TopicPartition) -> String {
     let Some(partition) = verdict.partitions.get(at) else { return verdict.reason.clone().into_owned() };
-    let number = |offset: Option<_>| offset.map_or_else(|| "unknown".to_owned(), |offset: crate::measures::Offset| offset.to_string());
+    let number = |offset: Option<_>| {
+        offset.map_or_else(|| "unknown".to_owned(), |offset: crate::measures::Offset| offset.to_string())
+    };
     format!(
         "{}; committed {}, earliest {}, latest {}, newest committed batch {}",
         partition.reason,

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::board::Board;
-use super::publish::cluster_round;
+use super::publish::{cluster_round, remembered_round};
 use super::remembering::{hear, notes, published_health, take_over};
 use super::round::{Found, once};
 use super::state::ClusterState;
@@ -29,6 +29,7 @@ pub async fn run(
 ) {
     let mut state = ClusterState::default();
     take_over(&mut state, &target, ledger.load(&target.name).await);
+    board.publish(remembered_round(&target, &state));
     let mut ticks = interval_at(Instant::now(), target.poll_interval);
     // After a suspended machine or a long round: go on from now, never catch up.
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

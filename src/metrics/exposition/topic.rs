@@ -1,5 +1,7 @@
 //! Lines of one topic of a query: what rules use.
 
+use std::collections::BTreeMap;
+
 use super::writer::{Blocks, Labels};
 use crate::judgement::{Certainty, Deadline, PartitionProblem, PartitionState, TopicVerdict};
 use crate::measures::Moment;
@@ -31,13 +33,8 @@ pub(super) fn write(
     // The query waits as a whole; a topic of it that is known to have nothing unread does not.
     let waits = topic.lag != Some(0);
     blocks.put_some(&QUERY_TOPIC_UNREAD_SINCE, labels, unread_since.filter(|_| waits).map(Moment::seconds));
-    blocks.put_some(&QUERY_TOPIC_GAPS_UNRESOLVED, labels, gaps_unresolved);
-    for certainty in Certainty::ALL {
-        let labels = labels.and("certainty", certainty.label());
-        let total = topic.lost_total.get(certainty).copied().unwrap_or(0);
-        blocks.put(&QUERY_TOPIC_OFFSETS_LOST_TOTAL, &labels, total);
-        blocks.put_some(&QUERY_TOPIC_LAST_LOSS, &labels, topic.last_loss_at.get(certainty).map(|at| at.seconds()));
-    }
+    gaps(blocks, labels, gaps_unresolved);
+    losses(blocks, labels, &topic.lost_total, &topic.last_loss_at);
     for state in PartitionState::ALL {
         let count = topic.states.get(state).copied().unwrap_or(0);
         blocks.put(&QUERY_TOPIC_PARTITIONS, &labels.and("state", state.label()), count);
@@ -45,5 +42,24 @@ pub(super) fn write(
     for problem in PartitionProblem::ALL {
         let count = topic.problems.get(problem).copied().unwrap_or(0);
         blocks.put(&QUERY_TOPIC_PARTITION_PROBLEMS, &labels.and("problem", problem.label()), count);
+    }
+}
+
+/// Gap records that wait for somebody.
+pub(super) fn gaps(blocks: &mut Blocks, labels: &Labels, unresolved: Option<u64>) {
+    blocks.put_some(&QUERY_TOPIC_GAPS_UNRESOLVED, labels, unresolved);
+}
+
+/// What was lost, zeros included: a counter that is first seen at 500 never rises.
+pub(super) fn losses(
+    blocks: &mut Blocks,
+    labels: &Labels,
+    lost: &BTreeMap<Certainty, u64>,
+    last_at: &BTreeMap<Certainty, Moment>,
+) {
+    for certainty in Certainty::ALL {
+        let labels = labels.and("certainty", certainty.label());
+        blocks.put(&QUERY_TOPIC_OFFSETS_LOST_TOTAL, &labels, lost.get(certainty).copied().unwrap_or(0));
+        blocks.put_some(&QUERY_TOPIC_LAST_LOSS, &labels, last_at.get(certainty).map(|at| at.seconds()));
     }
 }

@@ -127,6 +127,7 @@ async fn rounds_until_killed() {
     let query = QueryTarget {
         name: "orders".to_owned(),
         checkpoint: Arc::new(Stopped),
+        superseded: false,
         sources: SourceFilter::everything(),
         settings: QuerySettings::default(),
         publishing: Publishing::default(),

@@ -10,13 +10,14 @@ use std::path::{Path, PathBuf};
 const PURE: [&str; 6] = ["measures", "checkpoint", "retention", "judgement", "metrics", "alerts"];
 
 /// Which rooms each room may name. `daemon` and `commands` compose, and may name all.
-const ARROWS: [(&str, &[&str]); 12] = [
+const ARROWS: [(&str, &[&str]); 13] = [
     ("measures", &[]),
     ("checkpoint", &["measures"]),
     ("retention", &["measures"]),
     ("judgement", &["measures", "checkpoint", "retention"]),
     ("readers", &["measures", "checkpoint", "retention"]),
-    ("rounds", &["measures", "checkpoint", "retention", "judgement", "readers", "metrics", "process"]),
+    ("ledger", &["measures", "judgement"]),
+    ("rounds", &["measures", "checkpoint", "retention", "judgement", "readers", "ledger", "metrics", "process"]),
     ("metrics", &["measures", "checkpoint", "retention", "judgement"]),
     ("alerts", &["measures", "judgement", "metrics"]),
     ("web", &["measures", "checkpoint", "retention", "judgement", "metrics", "alerts", "rounds", "process"]),
@@ -107,6 +108,7 @@ fn arrows_between_rooms_point_one_way() {
         "retention",
         "judgement",
         "readers",
+        "ledger",
         "rounds",
         "metrics",
         "alerts",

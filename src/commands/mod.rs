@@ -3,6 +3,7 @@
 pub mod check;
 pub mod config;
 pub mod demo;
+pub mod gaps;
 pub mod inspect;
 pub mod metrics;
 pub mod output;
@@ -37,6 +38,8 @@ pub enum Command {
     Config(config::ConfigArgs),
     /// Watch simulated queries in trouble, with nothing to install
     Demo(demo::DemoArgs),
+    /// Look at the records of lost offsets, and settle them
+    Gaps(gaps::GapsArgs),
     /// Print what a checkpoint says, without asking Kafka
     ///
     /// Where a restart would resume in each partition, what the open batch plans, what is wrong with the files, and
@@ -61,6 +64,7 @@ pub async fn run(command_line: CommandLine) -> ExitCode {
         Command::Check(args) => check::run(&args, &mut out).await,
         Command::Config(args) => config::run(&args, &mut out),
         Command::Demo(args) => demo::run(args, &mut out).await,
+        Command::Gaps(args) => gaps::run(&args, &mut out).await,
         Command::Inspect(args) => inspect::run(args, &mut out).await,
         Command::Metrics => metrics::run(&mut out),
         Command::Record(args) => record::run(&args, &mut out).await,

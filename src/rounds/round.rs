@@ -8,9 +8,11 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use super::checkpoints::{CheckpointPoll, read_all};
+use super::findings::{Before, findings};
 use super::state::ClusterState;
 use super::targets::{ClusterTarget, QueryTarget};
 use crate::judgement::{Isolation, QueryMemory, QueryVerdict, Questions, Sighting, judge, questions};
+use crate::ledger::Finding;
 use crate::measures::{Moment, Offset, TopicName, TopicPartition, Unread};
 use crate::readers::{AgeRequest, WantedTopic};
 use crate::retention::{ClusterReading, TopicSight};
@@ -30,6 +32,8 @@ pub struct Found {
     pub checkpoints: Vec<CheckpointPoll>,
     /// What is to be said of each query, in the order of the targets.
     pub verdicts: Vec<QueryVerdict>,
+    /// What was found lost, as records for the ledger.
+    pub findings: Vec<Finding>,
 }
 
 /// Goes once over the cluster: checkpoints, topics, doubt checked again, ages, judgement. Every step has its share of
@@ -56,8 +60,8 @@ pub async fn once(
     }
 
     let finished_at = state.clock.now();
-    let verdicts = judge_all(&queries, state, &checkpoints, &cluster, finished_at);
-    Found { started_at, finished_at, took: started.elapsed(), cluster, checkpoints, verdicts }
+    let (verdicts, findings) = judge_all(target, state, &checkpoints, &cluster, finished_at);
+    Found { started_at, finished_at, took: started.elapsed(), cluster, checkpoints, verdicts, findings }
 }
 
 /// The topics that the readings name, with those that a query's earlier readings named: its checkpoint may be out of
@@ -163,14 +167,15 @@ fn ask(
 }
 
 fn judge_all(
-    queries: &[&QueryTarget],
+    target: &ClusterTarget,
     state: &mut ClusterState,
     checkpoints: &[CheckpointPoll],
     cluster: &Result<ClusterReading, Unread>,
     now: Moment,
-) -> Vec<QueryVerdict> {
-    let mut verdicts = Vec::with_capacity(queries.len());
-    for (query, poll) in queries.iter().zip(checkpoints) {
+) -> (Vec<QueryVerdict>, Vec<Finding>) {
+    let mut verdicts = Vec::with_capacity(target.queries.len());
+    let mut found = Vec::new();
+    for (query, poll) in target.queries.iter().zip(checkpoints) {
         let sighting = Sighting {
             now,
             checkpoint: poll.outcome.as_ref(),
@@ -179,13 +184,15 @@ fn judge_all(
             superseded: query.superseded,
         };
         let memory = state.memories.remove(&query.name).unwrap_or_default();
+        let before = Before::of(&memory);
         let (mut verdict, memory) = judge(&query.settings, &sighting, memory);
         if let Some(reading) = &poll.unusable {
             verdict.problems.clone_from(&reading.problems);
             verdict.restartable = reading.restartable;
         }
+        found.extend(findings(&query.name, &target.name, &before, &memory, &verdict, now));
         state.memories.insert(query.name.clone(), memory);
         verdicts.push(verdict);
     }
-    verdicts
+    (verdicts, found)
 }

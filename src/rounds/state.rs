@@ -15,6 +15,8 @@ pub struct ClusterState {
     pub clock: Clock,
     /// What the judgement remembers, by query.
     pub memories: BTreeMap<String, QueryMemory>,
+    /// Gap records that nobody has settled, by query and topic; absent while the ledger does not answer.
+    pub gaps_unresolved: Option<BTreeMap<String, BTreeMap<TopicName, u64>>>,
     /// Topics that a query's checkpoint ever named, by query.
     pub topics: BTreeMap<String, BTreeSet<TopicName>>,
     /// How the polls of the cluster went.

@@ -85,3 +85,29 @@ fn a_scenario_may_come_from_standard_input() {
     assert!(ended.status.success());
     assert!(table.contains("SparkStreamTopicRecreated critical"), "{table}");
 }
+
+#[test]
+fn only_a_configured_query_can_be_recorded() {
+    let ended = Command::new(env!("CARGO_BIN_EXE_brinkwatch"))
+        .args(["record", "nobody", "--for", "1s", "--set", "clusters.main.bootstrap_servers=127.0.0.1:1"])
+        .output()
+        .unwrap();
+    assert_eq!(ended.status.code(), Some(2), "{}", String::from_utf8_lossy(&ended.stderr));
+    assert!(ended.stdout.is_empty());
+}
+
+#[test]
+fn brokers_that_do_not_answer_are_recorded_as_such() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("metadata"), "{\"id\":\"q\"}").unwrap();
+    let ended = Command::new(env!("CARGO_BIN_EXE_brinkwatch"))
+        .args(["record", "orders", "--for", "100ms", "--set", "clusters.main.bootstrap_servers=127.0.0.1:1"])
+        .args(["--set", "queries.orders.cluster=main", "--set", "poll_interval=1s"])
+        .args(["--set", &format!("queries.orders.checkpoint={}", folder.path().display())])
+        .output()
+        .unwrap();
+    assert_eq!(ended.status.code(), Some(0), "{}", String::from_utf8_lossy(&ended.stderr));
+    let scenario: Value = serde_json::from_slice(&ended.stdout).unwrap();
+    assert!(scenario["steps"][0]["kafka_error"].is_string(), "{scenario}");
+    assert_eq!(scenario["steps"][0]["checkpoint"]["metadata"]["text"], "{\"id\":\"q\"}");
+}

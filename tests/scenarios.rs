@@ -9,6 +9,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use brinkwatch::commands::replay::{document, setup};
 use brinkwatch::judgement::QueryState;
@@ -37,7 +38,11 @@ fn read(name: &str) -> String {
 }
 
 fn replayed(case: &str) -> Value {
-    let scenario = parse(&read(&format!("{case}.json"))).unwrap_or_else(|error| panic!("{case}: {error}"));
+    replayed_text(case, &read(&format!("{case}.json")))
+}
+
+fn replayed_text(case: &str, text: &str) -> Value {
+    let scenario = parse(text).unwrap_or_else(|error| panic!("{case}: {error}"));
     let setup = setup(&scenario).unwrap_or_else(|error| panic!("{case}: {error}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let played = runtime.block_on(play(&scenario, &setup)).unwrap();
@@ -203,5 +208,58 @@ fn a_replay_says_the_same_each_time() {
 fn every_case_has_its_expectation() {
     for case in cases() {
         assert!(folder().join(format!("{case}.expect.json")).is_file(), "{case} expects nothing");
+    }
+}
+
+/// The scenario with its steps changed.
+fn changed(case: &str, change: impl FnOnce(&mut Vec<Value>)) -> Value {
+    let mut scenario: Value = serde_json::from_str(&read(&format!("{case}.json"))).unwrap();
+    change(scenario["steps"].as_array_mut().unwrap());
+    replayed_text(case, &scenario.to_string())
+}
+
+/// Without what look-ups by time leave open to within a tolerance: a reader that starts anew asks other times.
+fn without_estimates(mut answer: Value) -> Value {
+    let lists: Vec<&mut Value> = match &mut answer {
+        Value::Object(several) => several.values_mut().collect(),
+        one => vec![one],
+    };
+    for step in lists.into_iter().flat_map(|list| list.as_array_mut().unwrap()) {
+        step["query_reason"].take();
+        for partition in step["partitions"].as_object_mut().unwrap().values_mut() {
+            for key in ["oldest_unread_timestamp", "deadline", "remaining_ratio", "projected_loss"] {
+                partition[key].take();
+            }
+        }
+    }
+    answer
+}
+
+#[test]
+fn a_restart_with_what_is_remembered_changes_no_verdict() {
+    for case in cases() {
+        let restarted =
+            changed(&case, |steps| steps.iter_mut().for_each(|step| step["restart"] = "with_ledger".into()));
+        assert_eq!(without_estimates(restarted), without_estimates(replayed(&case)), "{case}");
+    }
+}
+
+#[test]
+fn a_round_that_is_not_read_makes_no_verdict_better() {
+    let rank = |state: &Value| QueryState::ALL.iter().position(|known| state == known.label()).unwrap();
+    // The one state that is decided before all others.
+    for case in cases().iter().filter(|case| !matches!(case.as_str(), "U14" | "S06-retired")) {
+        for blind in ["kafka_error", "checkpoint_error"] {
+            let answer = changed(case, |steps| {
+                let last = chrono::DateTime::parse_from_rfc3339(steps.last().unwrap()["at"].as_str().unwrap()).unwrap();
+                let at = (last + Duration::from_secs(30)).to_rfc3339();
+                steps.push(serde_json::json!({"at": at, blind: "unreachable"}));
+            });
+            let [.., before, after] = answer.as_array().unwrap().as_slice() else { panic!("{case}: two steps") };
+            let (before_state, after_state) = (&before["query_state"], &after["query_state"]);
+            assert!(rank(after_state) <= rank(before_state), "{case}, {blind}: {after_state} after {before_state}");
+            assert_eq!(before["lost_offsets_total"], after["lost_offsets_total"], "{case}, {blind}");
+            assert_eq!(before["gaps"], after["gaps"], "{case}, {blind}");
+        }
     }
 }

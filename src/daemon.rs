@@ -25,7 +25,7 @@ use crate::rounds::board::Board;
 use crate::rounds::{self, AT_ONCE};
 use crate::web::{self, RulesFormat, WebState};
 
-pub use targets::{TargetError, cluster_reader, cluster_targets, query_settings};
+pub use targets::{TargetError, cluster_reader, cluster_targets, query_settings, source_filter};
 
 /// How long requests in flight and rounds may take to end. Well under the grace of an init system.
 const GRACE: Duration = Duration::from_millis(1500);
@@ -87,12 +87,12 @@ async fn open_ledger(config: &Config, tasks: &mut JoinSet<()>) -> Result<(Arc<dy
 
 fn web_state(board: Arc<Board>, config: Config, stop: CancellationToken) -> WebState {
     let effective: Arc<str> = effective_toml(&config).into();
-    let rules = move |format| {
-        let format = match format {
-            RulesFormat::Prometheus => alerts::Format::Prometheus,
-            RulesFormat::PrometheusRule => alerts::Format::PrometheusRule(alerts::ObjectMeta::default()),
-        };
-        Ok(alerts::rendered(&alert_inputs(&config), &format).text)
+    let inputs = alert_inputs(&config);
+    let file = alerts::rendered(&inputs, &alerts::Format::Prometheus);
+    let object = alerts::rendered(&inputs, &alerts::Format::PrometheusRule(alerts::ObjectMeta::default()));
+    let rules = move |format| match format {
+        RulesFormat::Prometheus => file.clone(),
+        RulesFormat::PrometheusRule => object.clone(),
     };
     WebState::new(board, Arc::new(clock::now), Arc::new(move || effective.to_string()), Arc::new(rules), stop)
 }

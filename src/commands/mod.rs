@@ -7,6 +7,8 @@ pub mod gaps;
 pub mod inspect;
 pub mod metrics;
 pub mod output;
+pub mod record;
+pub mod replay;
 pub mod rules;
 pub mod run;
 pub mod times;
@@ -45,6 +47,10 @@ pub enum Command {
     Inspect(inspect::InspectArgs),
     /// Print every metric as Markdown: labels, unit, worse side, meaning
     Metrics,
+    /// Write down what is observed of a query, for replay
+    Record(record::RecordArgs),
+    /// Judge again what was written down: a scenario, step by step
+    Replay(replay::ReplayArgs),
     /// Print alert rules for Prometheus, with the configuration's thresholds
     Rules(rules::RulesArgs),
     /// Watch the configured queries until stopped
@@ -61,6 +67,8 @@ pub async fn run(command_line: CommandLine) -> ExitCode {
         Command::Gaps(args) => gaps::run(&args, &mut out).await,
         Command::Inspect(args) => inspect::run(args, &mut out).await,
         Command::Metrics => metrics::run(&mut out),
+        Command::Record(args) => record::run(&args, &mut out).await,
+        Command::Replay(args) => replay::run(&args, &mut out).await,
         Command::Rules(args) => rules::run(args, &mut out),
         Command::Run(args) => run::run(args).await,
     };

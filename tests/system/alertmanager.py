@@ -4,7 +4,10 @@ import json
 import subprocess
 from pathlib import Path
 
+import yaml
+
 from . import web
+from .brinkwatch import ROOT
 from .ports import free_port
 from .process import Process
 from .waiting import wait_until
@@ -12,32 +15,38 @@ from .waiting import wait_until
 PATIENCE = 60
 
 
-class Alertmanager:
-    """Sends everything to one webhook. `inhibit_rules` as in Alertmanager's own configuration."""
+def plain(webhook: str) -> dict:
+    """Settings that send each alert by itself."""
+    return {
+        "route": {
+            "receiver": "hook",
+            "group_by": ["..."],
+            "group_wait": "0s",
+            "group_interval": "1s",
+            "repeat_interval": "1h",
+        },
+        "receivers": [{"name": "hook", "webhook_configs": [{"url": webhook, "send_resolved": True}]}],
+    }
 
-    def __init__(
-        self, folder: Path, *, webhook: str, inhibit_rules: list[dict] | None = None, group_by: list[str] | None = None
-    ):
+
+def deployed(webhook: str) -> dict:
+    """The example under `deploy/` as it is, but for its patience: every receiver is the webhook, and none waits."""
+    settings = yaml.safe_load((ROOT / "deploy" / "alertmanager" / "alertmanager.yml").read_text())
+    settings["route"].update(group_wait="1s", group_interval="1s")
+    for receiver in settings["receivers"]:
+        receiver["webhook_configs"] = [{"url": webhook, "send_resolved": True}]
+    return settings
+
+
+class Alertmanager:
+    """Sends everything to one webhook; `settings` as `deployed` makes them, else `plain` ones."""
+
+    def __init__(self, folder: Path, *, webhook: str, settings: dict | None = None):
         folder.mkdir(parents=True, exist_ok=True)
         self.address = f"127.0.0.1:{free_port()}"
         self.url = f"http://{self.address}"
         self.config = folder / "alertmanager.yml"
-        self.config.write_text(
-            json.dumps(
-                {
-                    "route": {
-                        "receiver": "hook",
-                        "group_by": group_by or ["..."],
-                        "group_wait": "0s",
-                        "group_interval": "1s",
-                        "repeat_interval": "1h",
-                    },
-                    "receivers": [{"name": "hook", "webhook_configs": [{"url": webhook, "send_resolved": True}]}],
-                    "inhibit_rules": inhibit_rules or [],
-                },
-                indent=2,
-            )
-        )
+        self.config.write_text(json.dumps(settings or plain(webhook), indent=2))
         # No address for gossip: one instance, no other port.
         argv = [
             "prometheus-alertmanager",

@@ -70,7 +70,7 @@ def prometheus(tmp_path):
 
 @pytest.fixture
 def alertmanager(tmp_path):
-    """Makes an Alertmanager: `alertmanager(webhook=…)`."""
+    """Makes an Alertmanager: `alertmanager(webhook=…, settings=…)`."""
     yield from _makes(lambda number, **how: Alertmanager(tmp_path / f"alertmanager-{number}", **how))
 
 

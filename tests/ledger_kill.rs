@@ -132,6 +132,7 @@ async fn rounds_until_killed() {
         settings: QuerySettings::default(),
         publishing: Publishing::default(),
         risk_critical: 0.2,
+        superseded: false,
     };
     let target = ClusterTarget {
         name: "main".to_owned(),

@@ -18,13 +18,14 @@ use crate::alerts;
 use crate::commands::Ended;
 use crate::commands::rules::inputs as alert_inputs;
 use crate::config::{Config, effective_toml};
+use crate::ledger::{FileLedger, Health, Ledger, MemoryLedger, OpenError, Opened};
 use crate::process::clock;
 use crate::process::exit_code::ExitCode;
 use crate::rounds::board::Board;
 use crate::rounds::{self, AT_ONCE};
 use crate::web::{self, RulesFormat, WebState};
 
-pub use targets::{TargetError, cluster_reader, cluster_targets, query_settings};
+pub use targets::{TargetError, cluster_reader, cluster_targets, query_settings, source_filter};
 
 /// How long requests in flight and rounds may take to end. Well under the grace of an init system.
 const GRACE: Duration = Duration::from_millis(1500);
@@ -35,6 +36,8 @@ pub struct Running {
     /// Where it listens, with the port that the system gave.
     pub address: SocketAddr,
     stop: CancellationToken,
+    /// Its writer ends when nobody holds it any more.
+    ledger: Arc<dyn Ledger>,
     tasks: JoinSet<()>,
     server: tokio::task::JoinHandle<std::io::Result<()>>,
 }
@@ -43,7 +46,7 @@ pub struct Running {
 /// that a Kafka that is away costs no health check.
 ///
 /// # Errors
-/// When the address cannot be listened on, or the configuration asks for what cannot be built (see [`TargetError`]).
+/// When the address cannot be listened on, another daemon keeps the same ledger, or the configuration asks for what cannot be built (see [`TargetError`]).
 pub async fn start(config: Config) -> anyhow::Result<Running> {
     let listen = config.server.listen;
     let listener = TcpListener::bind(listen).await.with_context(|| format!("cannot listen on {listen}"))?;
@@ -51,7 +54,10 @@ pub async fn start(config: Config) -> anyhow::Result<Running> {
 
     let targets = cluster_targets(&config)
         .context(Ended::with(ExitCode::Configuration, "the configuration asks for what cannot be had"))?;
+    let mut tasks = JoinSet::new();
+    let (ledger, health) = open_ledger(&config, &mut tasks).await?;
     let board = Arc::new(Board::default());
+    board.set_ledger(rounds::published_health(health));
     board.set_about(&web::about_this_build(true, Some(clock::now())));
     for target in &targets {
         board.publish(rounds::before_first_round(target));
@@ -62,21 +68,31 @@ pub async fn start(config: Config) -> anyhow::Result<Running> {
     info!(address = %address, clusters = targets.len(), "listening");
 
     let places = Arc::new(Semaphore::new(AT_ONCE));
-    let mut tasks = JoinSet::new();
     for target in targets {
-        tasks.spawn(rounds::run(target, Arc::clone(&board), Arc::clone(&places), stop.clone()));
+        let (ledger, board, places) = (Arc::clone(&ledger), Arc::clone(&board), Arc::clone(&places));
+        tasks.spawn(rounds::run(target, ledger, board, places, stop.clone()));
     }
-    Ok(Running { address, stop, tasks, server })
+    Ok(Running { address, stop, ledger, tasks, server })
+}
+
+/// The ledger as configured, with its writer at work.
+async fn open_ledger(config: &Config, tasks: &mut JoinSet<()>) -> Result<(Arc<dyn Ledger>, Health), OpenError> {
+    let Some(folder) = &config.state_dir else {
+        return Ok((Arc::new(MemoryLedger::default()), Health { persistent: false, up: true }));
+    };
+    let Opened { ledger, health, writer } = FileLedger::open(folder).await?;
+    tasks.spawn(writer);
+    Ok((Arc::new(ledger), health))
 }
 
 fn web_state(board: Arc<Board>, config: Config, stop: CancellationToken) -> WebState {
     let effective: Arc<str> = effective_toml(&config).into();
-    let rules = move |format| {
-        let format = match format {
-            RulesFormat::Prometheus => alerts::Format::Prometheus,
-            RulesFormat::PrometheusRule => alerts::Format::PrometheusRule(alerts::ObjectMeta::default()),
-        };
-        Ok(alerts::rendered(&alert_inputs(&config), &format).text)
+    let inputs = alert_inputs(&config);
+    let file = alerts::rendered(&inputs, &alerts::Format::Prometheus);
+    let object = alerts::rendered(&inputs, &alerts::Format::PrometheusRule(alerts::ObjectMeta::default()));
+    let rules = move |format| match format {
+        RulesFormat::Prometheus => file.clone(),
+        RulesFormat::PrometheusRule => object.clone(),
     };
     WebState::new(board, Arc::new(clock::now), Arc::new(move || effective.to_string()), Arc::new(rules), stop)
 }
@@ -95,8 +111,8 @@ impl Running {
                 Err(cause) => anyhow::Error::new(cause).context("the web server crashed"),
             },
             Some(ended) = self.tasks.join_next(), if !none_left => match ended {
-                Ok(()) => anyhow::anyhow!("a cluster's loop ended"),
-                Err(cause) => anyhow::Error::new(cause).context("a cluster's loop crashed"),
+                Ok(()) => anyhow::anyhow!("a cluster's loop or the ledger's writer ended"),
+                Err(cause) => anyhow::Error::new(cause).context("a cluster's loop or the ledger's writer crashed"),
             },
         }
     }
@@ -105,6 +121,7 @@ impl Running {
     /// dropped.
     pub async fn stop(mut self) {
         self.stop.cancel();
+        drop(self.ledger);
         let all = async {
             while self.tasks.join_next().await.is_some() {}
             if !self.server.is_finished() && (&mut self.server).await.is_err() {

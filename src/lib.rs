@@ -10,7 +10,7 @@
 //! checkpoint files ──readers──► CheckpointReading ─┐
 //!                                                  ├─► judgement ──► verdicts, events ──► board ──► /metrics, pages, API
 //! Kafka brokers ────readers──► ClusterReading ─────┘        ▲                 │
-//!                                                           └── memory ◄──────┘
+//!                                                           └── ledger ◄──────┘
 //! configuration ──► alert rules, /rules
 //! ```
 //!
@@ -23,11 +23,13 @@
 //! | [`retention`] | what Kafka will delete, and when | measures |
 //! | [`judgement`] | position × bounds × memory → verdicts and events | checkpoint, retention |
 //! | [`readers`] | IO, and only reading: stores and brokers | checkpoint, retention |
-//! | [`rounds`] | when: one loop per cluster; the board | readers, judgement, metrics |
+//! | [`ledger`] | what outlives the process: memory of the judgement, records of gaps | judgement's values |
+//! | [`rounds`] | when: one loop per cluster; the board | readers, judgement, ledger, metrics |
 //! | [`metrics`] | the catalogue of every metric; a snapshot's text | judgement's values |
 //! | [`alerts`] | thresholds and catalogue → rule groups → YAML | metrics |
 //! | [`web`] | scrape, health, rules, API, pages | the board, metrics, alerts |
-//! | [`config`] | what the operator asked for | measures |
+//! | [`config`] | what the operator asked for | judgement's and metrics' settings |
+//! | [`replay`] | what was observed, written down, and judged again | rounds, alerts |
 //! | [`commands`] | one file per subcommand | all |
 //! | [`daemon`] | the composition: start and stop | all |
 //! | [`process`] | clock, logging, signals, exit codes | measures |
@@ -65,7 +67,7 @@
 //! the committed offsets out of them. Then the brokers are asked for identity, earliest and latest. A committed offset
 //! below earliest is looked at again before anyone says *lost*: the query may have moved on between the two reads. For
 //! partitions with something unread, look-ups by time prove until when retention cannot touch it ([`retention`]).
-//! [`judgement`] turns all this, and what it remembers, into verdicts; the round is hung on the board; its text is
+//! [`judgement`] turns all this, and what it remembers, into verdicts; the round is written into the [`ledger`] and then hung on the board; its text is
 //! rendered and compressed once. Prometheus scrapes a copy, evaluates the rules that [`alerts`] made, and Alertmanager
 //! wakes a person, who opens the query's page ([`web`]).
 
@@ -75,11 +77,13 @@ pub mod checkpoint;
 pub mod retention;
 pub mod judgement;
 pub mod readers;
+pub mod ledger;
 pub mod rounds;
 pub mod metrics;
 pub mod alerts;
 pub mod web;
 pub mod config;
+pub mod replay;
 pub mod commands;
 pub mod daemon;
 pub mod process;

@@ -73,7 +73,8 @@ impl CheckpointReading {
         if self.newest_planned.is_none() || !self.sources.is_empty() {
             return None;
         }
-        let told = |kinds: &[ProblemKind]| self.problems.iter().find(|problem| kinds.contains(&problem.kind));
+        // The newest entry that is at fault is the one to look at.
+        let told = |kinds: &[ProblemKind]| self.problems.iter().rfind(|problem| kinds.contains(&problem.kind));
         let in_words = |problem: &Problem| {
             let file = problem.file.as_deref().unwrap_or("the checkpoint");
             format!("{file}: {}", problem.detail)

@@ -3,9 +3,12 @@
 pub mod check;
 pub mod config;
 pub mod demo;
+pub mod gaps;
 pub mod inspect;
 pub mod metrics;
 pub mod output;
+pub mod record;
+pub mod replay;
 pub mod rules;
 pub mod run;
 pub mod times;
@@ -35,6 +38,8 @@ pub enum Command {
     Config(config::ConfigArgs),
     /// Watch simulated queries in trouble, with nothing to install
     Demo(demo::DemoArgs),
+    /// Look at the records of lost offsets, and settle them
+    Gaps(gaps::GapsArgs),
     /// Print what a checkpoint says, without asking Kafka
     ///
     /// Where a restart would resume in each partition, what the open batch plans, what is wrong with the files, and
@@ -42,6 +47,10 @@ pub enum Command {
     Inspect(inspect::InspectArgs),
     /// Print every metric as Markdown: labels, unit, worse side, meaning
     Metrics,
+    /// Write down what is observed of a query, for replay
+    Record(record::RecordArgs),
+    /// Judge again what was written down: a scenario, step by step
+    Replay(replay::ReplayArgs),
     /// Print alert rules for Prometheus, with the configuration's thresholds
     Rules(rules::RulesArgs),
     /// Watch the configured queries until stopped
@@ -55,8 +64,11 @@ pub async fn run(command_line: CommandLine) -> ExitCode {
         Command::Check(args) => check::run(&args, &mut out).await,
         Command::Config(args) => config::run(&args, &mut out),
         Command::Demo(args) => demo::run(args, &mut out).await,
+        Command::Gaps(args) => gaps::run(&args, &mut out).await,
         Command::Inspect(args) => inspect::run(args, &mut out).await,
         Command::Metrics => metrics::run(&mut out),
+        Command::Record(args) => record::run(&args, &mut out).await,
+        Command::Replay(args) => replay::run(&args, &mut out).await,
         Command::Rules(args) => rules::run(args, &mut out),
         Command::Run(args) => run::run(args).await,
     };

@@ -143,6 +143,8 @@ pub struct PartitionMemory {
     pub missing: Option<Doubt>,
     /// Its committed offset lies beyond the end.
     pub beyond: Option<Doubt>,
+    /// Lowest end of the log while that doubt stood: where the new history begins.
+    pub lowest_beyond: Option<Offset>,
     /// A verdict that numbers alone do not lift.
     pub latch: Option<Latch>,
     /// The last two moments at which earliest rose, oldest first.

@@ -144,7 +144,7 @@ fn retention(
     };
     verdict.ratio = ratio(policy, &standing, round.now);
     verdict.deadline = deadline(policy, unread, known.age, round.now, skew);
-    verdict.oldest_unread = if unread { oldest_unread(known.age, needed, round.now) } else { None };
+    verdict.oldest_unread = if unread { oldest_unread(known.age, read.oldest, needed, round.now) } else { None };
     if known.need.committed.is_some() {
         sample(round, read, needed, verdict.deadline, one);
         verdict.forecast = projected(round, policy, &standing, one);

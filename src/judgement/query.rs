@@ -7,7 +7,7 @@ use super::memory::QueryMemory;
 use super::settings::{QuerySettings, Watch};
 use super::states::{Condition, PartitionState, QueryState};
 use super::verdict::PartitionVerdict;
-use crate::measures::{TopicPartition, Unread};
+use crate::measures::{BatchId, TopicPartition, Unread};
 
 /// What the query as a whole contributes, besides its partitions.
 #[derive(Clone, Copy, Debug, Default)]
@@ -129,7 +129,7 @@ fn reason(
         QueryState::Unverified => first(PartitionState::Unverified),
         QueryState::Unknown => first(PartitionState::Unknown),
         QueryState::Unreadable => whole.unreadable.map(|unread| Cow::Owned(unread.to_string())),
-        QueryState::AtRisk => riskiest(partitions),
+        QueryState::AtRisk => riskiest(partitions, memory),
         QueryState::Stalled => Some(stalled(memory)),
         QueryState::NotStarted => Some(Cow::Borrowed("no batch planned yet")),
         QueryState::Behind => Some(Cow::Borrowed("unread data, all of it still there")),
@@ -139,22 +139,27 @@ fn reason(
     told.unwrap_or(Cow::Borrowed("as when last read"))
 }
 
+fn open_batch(memory: &QueryMemory) -> Option<BatchId> {
+    memory.checkpoint.as_ref().filter(|checkpoint| checkpoint.batch_open)?.newest_planned
+}
+
 fn stalled(memory: &QueryMemory) -> Cow<'static, str> {
-    let open = memory
-        .checkpoint
-        .as_ref()
-        .filter(|checkpoint| checkpoint.batch_open)
-        .and_then(|checkpoint| checkpoint.newest_planned);
-    match open {
+    match open_batch(memory) {
         Some(batch) => Cow::Owned(format!("unread data and no progress; batch {batch} is open")),
         None => Cow::Borrowed("unread data and no progress, no batch is open; a restart may be failing"),
     }
 }
 
-fn riskiest(partitions: &BTreeMap<TopicPartition, PartitionVerdict>) -> Option<Cow<'static, str>> {
+/// Names the open batch too: with a retention as short as a batch is long, the batch is the cause.
+fn riskiest(
+    partitions: &BTreeMap<TopicPartition, PartitionVerdict>,
+    memory: &QueryMemory,
+) -> Option<Cow<'static, str>> {
     let candidates = partitions.iter().filter(|(_, verdict)| verdict.state != PartitionState::Lost);
     let (at, ratio) = candidates
         .filter_map(|(at, verdict)| Some((at, verdict.ratio?)))
         .min_by(|(_, one), (_, other)| one.total_cmp(other))?;
-    Some(Cow::Owned(format!("{at}: {:.0} % of retention is left before unread data can be deleted", ratio * 100.0)))
+    let open = open_batch(memory).map_or_else(String::new, |batch| format!("; batch {batch} is open"));
+    let left = ratio * 100.0;
+    Some(Cow::Owned(format!("{at}: {left:.0} % of retention is left before unread data can be deleted{open}")))
 }

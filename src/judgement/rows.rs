@@ -133,7 +133,7 @@ pub(super) fn judge(
     }
     match need.committed {
         Some(committed) if committed > latest => return beyond(round, committed, latest, topic, one),
-        _ => one.beyond = None,
+        _ => (one.beyond, one.lowest_beyond) = (None, None),
     }
     if let (Some(latch), Some(committed)) = (&mut one.latch, need.committed) {
         let lowest = latch.lowest_latest.map_or(latest, |lowest| lowest.min(latest));
@@ -216,11 +216,13 @@ fn beyond(
         latch.lowest_latest = Some(latch.lowest_latest.map_or(latest, |lowest| lowest.min(latest)));
         return (Row::Beyond { confirmed: true }, why.into());
     }
+    let lowest = one.lowest_beyond.map_or(latest, |lowest| lowest.min(latest));
+    one.lowest_beyond = Some(lowest);
     let confirmed = advance(&mut one.beyond, round.now, round.settings);
     if confirmed {
         let mut latch =
             super::latches::set(LatchKind::BeyondEnd, why.clone(), round.now, round.newest_planned(), Some(committed));
-        latch.lowest_latest = Some(latest);
+        latch.lowest_latest = Some(lowest);
         one.latch = Some(latch);
     }
     (Row::Beyond { confirmed }, why.into())
@@ -261,6 +263,10 @@ fn below_earliest(
     if round.batch_open() && need.planned.is_some_and(|planned| planned > needed) && !round.young {
         why.push_str("; the open batch is too old to be still reading them");
     }
+    if need.origin == Origin::Dropped {
+        why.push_str("; ");
+        why.push_str(NOT_IN_THE_NEWEST);
+    }
     if earliest == bounds.latest {
         let at_once = one.earliest.is_some_and(|before| before <= needed) && one.latest == Some(bounds.latest);
         why.push_str(if at_once {
@@ -272,6 +278,9 @@ fn below_earliest(
     (Row::Lost, why.into())
 }
 
+const NOT_IN_THE_NEWEST: &str =
+    "not in the newest batch, though the broker has it; a restart reads it from earliest again";
+
 fn readable(round: &Round<'_>, need: &Need, needed: Offset, bounds: &PartitionReading) -> Finding {
     let end = round.end(bounds);
     if need.origin == Origin::OpenBatch {
@@ -279,8 +288,7 @@ fn readable(round: &Round<'_>, need: &Need, needed: Offset, bounds: &PartitionRe
     }
     let row = if needed >= end { Row::CaughtUp } else { Row::Behind };
     if need.origin == Origin::Dropped {
-        let why = "not in the newest batch, though the broker has it; a restart reads it from earliest again";
-        return (row, why.into());
+        return (row, NOT_IN_THE_NEWEST.into());
     }
     let committed_only = round.settings.isolation == Isolation::ReadCommitted;
     let why: Cow<'static, str> = match row {

@@ -11,7 +11,7 @@ mod tests;
 mod topic;
 mod writer;
 
-pub use about::{About, about};
+pub use about::{About, LedgerHealth, about, ledger};
 pub use writer::{Blocks, Labels, Sample, header};
 
 use super::snapshot::ClusterRound;

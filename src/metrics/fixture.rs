@@ -143,6 +143,7 @@ pub(crate) fn query(verdict: QueryVerdict) -> QueryRound {
         polls: good_polls(),
         requests: [("get".to_owned(), 12), ("list".to_owned(), 8)].into(),
         verdict: Some(Arc::new(verdict)),
+        gaps_unresolved: Some(BTreeMap::new()),
         ..QueryRound::waiting("file:///data/checkpoints/orders")
     }
 }

@@ -8,7 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::judgement::{PartitionProblem, PartitionState, PartitionVerdict, QuerySettings, QueryState, QueryVerdict};
+use serde::{Deserialize, Serialize};
+
+use crate::judgement::{
+    Certainty, EventKind, PartitionProblem, PartitionState, PartitionVerdict, QuerySettings, QueryState, QueryVerdict,
+};
 use crate::measures::{Moment, Reason, TopicName, Unread};
 use crate::retention::ClusterReading;
 
@@ -99,6 +103,12 @@ pub struct QueryRound {
     pub polls: Polls,
     /// Requests to its store by operation; every operation that is used is there, zeros included.
     pub requests: BTreeMap<String, u64>,
+    /// Gap records that nobody has settled, by topic: what is not in it has none. Absent while the ledger does not
+    /// answer.
+    pub gaps_unresolved: Option<BTreeMap<TopicName, u64>>,
+    /// What an earlier process left to be told until the first round has ended; absent until the ledger was asked, since
+    /// a counter that shows zero for a moment looks like one that began anew.
+    pub remembered: Option<Totals>,
     /// What the judgement said; absent before the first round. Shared, since a page keeps it while it is written.
     pub verdict: Option<Arc<QueryVerdict>>,
 }
@@ -114,6 +124,8 @@ impl QueryRound {
             risk_critical: 0.2,
             polls: Polls::default(),
             requests: BTreeMap::new(),
+            gaps_unresolved: None,
+            remembered: Some(Totals::default()),
             verdict: None,
         }
     }
@@ -123,6 +135,24 @@ impl QueryRound {
     pub fn state(&self) -> QueryState {
         self.verdict.as_ref().map_or(QueryState::Unknown, |verdict| verdict.state)
     }
+}
+
+/// Counters of a query that outlive the process.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Totals {
+    /// How often each event was seen, and when last.
+    pub events: BTreeMap<EventKind, (u64, Moment)>,
+    /// What was lost of each topic.
+    pub topics: BTreeMap<TopicName, TopicTotals>,
+}
+
+/// What was lost of one topic since memory began.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TopicTotals {
+    /// Offsets counted as lost.
+    pub lost: BTreeMap<Certainty, u64>,
+    /// When loss was last counted.
+    pub last_loss_at: BTreeMap<Certainty, Moment>,
 }
 
 /// How much of a query is published per partition.
@@ -143,18 +173,22 @@ impl Default for Publishing {
 }
 
 /// The level down to which a query is published.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Granularity {
     /// Each partition has its series.
+    #[default]
     Partition,
     /// Topics only; of partitions, only what is wrong with them.
     Topic,
 }
 
 /// Which numbers of a partition are published.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum PartitionMetrics {
     /// Committed offset, headroom, lag, deadline.
+    #[default]
     Default,
     /// All that is known.
     All,

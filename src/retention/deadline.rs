@@ -58,9 +58,18 @@ pub fn deadline(
 }
 
 /// Estimate of the time of the record at `position`: the younger end of what look-ups left open, so that its age is
-/// never overstated. Stamps in the future count as now.
+/// never overstated. Where the oldest record of all stands at or behind the position (compaction and transactions leave
+/// holes), it is the next one, and nothing is left open. Stamps in the future count as now.
 #[must_use]
-pub fn oldest_unread(age: Option<&Age>, position: Offset, now: Moment) -> Option<Moment> {
+pub fn oldest_unread(
+    age: Option<&Age>,
+    oldest: Option<(Offset, Moment)>,
+    position: Offset,
+    now: Moment,
+) -> Option<Moment> {
+    if let Some((_, at)) = oldest.filter(|(offset, _)| *offset >= position) {
+        return Some(at.min(now));
+    }
     let age = age?;
     match age.proved {
         Some((offset, at)) if offset == position => Some(at.min(now)),

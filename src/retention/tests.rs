@@ -71,13 +71,17 @@ fn a_deadline_is_proved_or_absent() {
 fn the_age_of_the_next_record_is_never_overstated() {
     let check = |proved: Option<(i64, i64)>, below: Option<i64>, expected: Option<i64>| {
         let age = Age { proved: proved.map(|(at, seconds)| (offset(at), second(seconds))), below: below.map(second) };
-        assert_eq!(oldest_unread(Some(&age), offset(5), second(100)), expected.map(second));
+        assert_eq!(oldest_unread(Some(&age), None, offset(5), second(100)), expected.map(second));
     };
     check(Some((5, 60)), Some(90), Some(60));
     check(Some((4, 60)), Some(70), Some(70));
     check(Some((4, 60)), Some(700), Some(100));
     check(Some((4, 60)), None, None);
     check(None, None, None);
+    // Nothing stands between the position and the oldest record of all: that one is next.
+    let hole = Age { proved: None, below: Some(second(20)) };
+    assert_eq!(oldest_unread(Some(&hole), Some((offset(9), second(80))), offset(5), second(100)), Some(second(80)));
+    assert_eq!(oldest_unread(Some(&hole), Some((offset(4), second(10))), offset(5), second(100)), Some(second(20)));
 }
 
 fn standing(needed: i64, earliest: i64, latest: i64, seconds_left: Option<i64>) -> Standing {

@@ -18,7 +18,7 @@ use flate2::read::GzDecoder;
 
 use self::pieces::{Piece, join};
 use crate::measures::Moment;
-use crate::metrics::exposition::{About, Blocks, about, header, of_round};
+use crate::metrics::exposition::{About, Blocks, LedgerHealth, about, header, ledger, of_round};
 use crate::metrics::snapshot::ClusterRound;
 
 /// The newest finished round of each cluster.
@@ -31,6 +31,7 @@ pub struct Board {
 struct Hanging {
     clusters: BTreeMap<String, Arc<Published>>,
     about: Arc<Pieces>,
+    ledger: Arc<Pieces>,
 }
 
 /// A round, and its text as long as it is believed and afterwards.
@@ -73,6 +74,12 @@ impl Board {
         self.hanging.rcu(|hanging| Hanging { about: Arc::clone(&pieces), ..Hanging::clone(hanging) });
     }
 
+    /// Sets what is said of the ledger.
+    pub fn set_ledger(&self, health: LedgerHealth) {
+        let pieces = Arc::new(pieces_of(&ledger(health)));
+        self.hanging.rcu(|hanging| Hanging { ledger: Arc::clone(&pieces), ..Hanging::clone(hanging) });
+    }
+
     /// Every round as it is to be told at this moment, in order of the clusters' names.
     #[must_use]
     pub fn snapshot(&self, now: Moment) -> Vec<Arc<ClusterRound>> {
@@ -95,7 +102,7 @@ impl Board {
             .clusters
             .values()
             .map(|published| published.at(now).1)
-            .chain(std::iter::once(hanging.about.as_ref()))
+            .chain([hanging.about.as_ref(), hanging.ledger.as_ref()])
             .collect();
         let mut families: BTreeMap<&str, Vec<&Piece>> = BTreeMap::new();
         for pieces in sources {

@@ -1,7 +1,9 @@
 //! WHEN. One loop per cluster, and the board where its newest finished round hangs.
 
 mod checkpoints;
+mod findings;
 mod publish;
+mod remembering;
 mod round;
 mod schedule;
 mod state;
@@ -10,6 +12,7 @@ pub mod board;
 
 pub use checkpoints::{AT_ONCE, CheckpointPoll};
 pub use publish::before_first_round;
+pub use remembering::published_health;
 pub use round::{Found, once};
 pub use schedule::run;
 pub use state::ClusterState;

@@ -9,16 +9,27 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::board::Board;
-use super::publish::cluster_round;
+use super::publish::{cluster_round, remembered_round};
+use super::remembering::{hear, notes, published_health, take_over};
 use super::round::{Found, once};
 use super::state::ClusterState;
 use super::targets::ClusterTarget;
+use crate::ledger::Ledger;
 use crate::measures::Unread;
 
-/// Runs rounds over one cluster until `stop` is cancelled, and hangs each on the board. A round that is cut off by
-/// `stop` is thrown away: half a round is not an answer.
-pub async fn run(target: ClusterTarget, board: Arc<Board>, places: Arc<Semaphore>, stop: CancellationToken) {
+/// Runs rounds over one cluster until `stop` is cancelled. Each is remembered by the ledger, then hung on the board, so
+/// that what was ever visible is remembered. A round that is cut off by `stop` is thrown away: half a round is not an
+/// answer.
+pub async fn run(
+    target: ClusterTarget,
+    ledger: Arc<dyn Ledger>,
+    board: Arc<Board>,
+    places: Arc<Semaphore>,
+    stop: CancellationToken,
+) {
     let mut state = ClusterState::default();
+    take_over(&mut state, &target, ledger.load(&target.name).await);
+    board.publish(remembered_round(&target, &state));
     let mut ticks = interval_at(Instant::now(), target.poll_interval);
     // After a suspended machine or a long round: go on from now, never catch up.
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -27,11 +38,15 @@ pub async fn run(target: ClusterTarget, board: Arc<Board>, places: Arc<Semaphore
             () = stop.cancelled() => return,
             _ = ticks.tick() => {}
         }
+        let heard = hear(&mut state, ledger.acknowledgements(&target.name).await);
         let found = tokio::select! {
             () = stop.cancelled() => return,
             found = once(&target, &mut state, &places, deadline(target.poll_interval)) => found,
         };
         log_transitions(&target, &state, &found);
+        let remembered = ledger.remember(notes(&target, &state, &found, heard)).await;
+        state.gaps_unresolved = remembered.unresolved;
+        board.set_ledger(published_health(remembered.health));
         let round = cluster_round(&target, &mut state, found);
         board.publish(round);
     }

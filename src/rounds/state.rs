@@ -6,12 +6,17 @@ use std::time::Duration;
 use crate::judgement::QueryMemory;
 use crate::measures::{Moment, TopicName, Unread};
 use crate::metrics::snapshot::Polls;
+use crate::process::clock::Clock;
 
 /// Kept between the rounds of one cluster.
 #[derive(Debug, Default)]
 pub struct ClusterState {
+    /// Tells the time of each step of a round.
+    pub clock: Clock,
     /// What the judgement remembers, by query.
     pub memories: BTreeMap<String, QueryMemory>,
+    /// Gap records that nobody has settled, by query and topic; absent while the ledger does not answer.
+    pub gaps_unresolved: Option<BTreeMap<String, BTreeMap<TopicName, u64>>>,
     /// Topics that a query's checkpoint ever named, by query.
     pub topics: BTreeMap<String, BTreeSet<TopicName>>,
     /// How the polls of the cluster went.

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::answer::QueryAnswer;
-use crate::commands::times::rfc3339;
-use crate::judgement::{Deadline, PartitionVerdict, Restart};
+use crate::commands::times::{deadline, rfc3339};
+use crate::judgement::{PartitionVerdict, Restart};
 use crate::measures::{Offset, TopicPartition};
 
 /// Raised when a field changes its meaning or goes away.
@@ -90,12 +90,4 @@ fn row(answer: &QueryAnswer, at: &TopicPartition, partition: &PartitionVerdict) 
         "deadline": partition.deadline.and_then(deadline),
         "reason": partition.reason,
     })
-}
-
-/// A moment as RFC 3339, no limit as the text `never`.
-pub(super) fn deadline(deadline: Deadline) -> Option<String> {
-    match deadline {
-        Deadline::At(moment) => rfc3339(moment),
-        Deadline::Never => Some("never".to_owned()),
-    }
 }

@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use super::answer::QueryAnswer;
-use super::json::deadline;
 use crate::commands::output::{Align, OutputFormat, Rows, printable};
+use crate::commands::times::deadline;
 use crate::judgement::{PartitionVerdict, Restart};
 use crate::measures::{Offset, TopicPartition};
 

@@ -69,9 +69,6 @@ impl Checks {
 
 /// Checks the whole.
 pub(super) fn config(written: Written, checks: &mut Checks) -> Config {
-    if !written.state_dir.is_empty() {
-        checks.report(Key::of(&["state_dir"]), "not supported by this version; leave it empty (memory only)");
-    }
     at_least_a_second(Key::of(&["poll_interval"]), written.poll_interval, checks);
     if written.confirm_polls == 0 {
         checks.report(Key::of(&["confirm_polls"]), "must be 1 or more");
@@ -83,7 +80,7 @@ pub(super) fn config(written: Written, checks: &mut Checks) -> Config {
     let alerts = alerts::settings(&written.alerts, slowest, checks);
     let queries = queries::queries(written.queries, &clusters, &alerts.thresholds, checks);
     Config {
-        state_dir: None,
+        state_dir: (!written.state_dir.is_empty()).then(|| written.state_dir.into()),
         poll_interval: written.poll_interval,
         stale_after: written.stale_after.unwrap_or_else(|| three_times(written.poll_interval)),
         confirm_polls: written.confirm_polls,

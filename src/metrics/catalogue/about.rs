@@ -41,7 +41,7 @@ metrics! {
         "Requests to Kafka by API: calls times leaders, as counted here.";
     STORE_REQUESTS_TOTAL = Counter "store_requests_total" &["query", "kafka_cluster", "operation"], Count Max own:
         "Requests to the checkpoint's store by operation.";
-    LEDGER_UP = Gauge "ledger_up" NONE, Flag Min own later:
+    LEDGER_UP = Gauge "ledger_up" NONE, Flag Min own:
         "1 when the ledger was last written without an error.";
     LEDGER_PERSISTENT = Gauge "ledger_persistent" NONE, Flag Min own:
         "1 when the ledger outlives the process, 0 when it is kept in memory only.";

@@ -35,7 +35,7 @@ metrics! {
         "Offsets counted as lost, each once.";
     QUERY_TOPIC_LAST_LOSS = Gauge "query_topic_last_loss_timestamp_seconds" BY_CERTAINTY, Timestamp Max polled:
         "When loss was last counted; absent when none ever was.";
-    QUERY_TOPIC_GAPS_UNRESOLVED = Gauge "query_topic_gaps_unresolved" LABELS, Count Max polled later:
+    QUERY_TOPIC_GAPS_UNRESOLVED = Gauge "query_topic_gaps_unresolved" LABELS, Count Max polled:
         "Gap records that nobody has resolved.";
     QUERY_TOPIC_PARTITIONS = Gauge "query_topic_partitions"
         &["query", "kafka_cluster", "topic", "state"], Count Max polled:

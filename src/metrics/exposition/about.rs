@@ -3,7 +3,8 @@
 use super::writer::{Blocks, Labels};
 use crate::measures::Moment;
 use crate::metrics::catalogue::{
-    BUILD_INFO, CONFIG_LAST_RELOAD_SUCCESS, CONFIG_LAST_RELOAD_SUCCESSFUL, LEDGER_PERSISTENT, SHARD_ORDINAL, SHARDS,
+    BUILD_INFO, CONFIG_LAST_RELOAD_SUCCESS, CONFIG_LAST_RELOAD_SUCCESSFUL, LEDGER_PERSISTENT, LEDGER_UP, SHARD_ORDINAL,
+    SHARDS,
 };
 
 /// What is known of the process without asking anybody.
@@ -21,8 +22,26 @@ pub struct About {
     pub config_loaded_at: Option<Moment>,
 }
 
-/// The lines about the process. Memory of past rounds lives in the process only, and the fleet is not cut into shards:
-/// both are said, so that rules about them hold from the first version on.
+/// How the ledger does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LedgerHealth {
+    /// Whether it outlives the process.
+    pub persistent: bool,
+    /// Whether it was last written without an error.
+    pub up: bool,
+}
+
+/// The lines about the ledger.
+#[must_use]
+pub fn ledger(health: LedgerHealth) -> Blocks {
+    let mut blocks = Blocks::default();
+    blocks.put(&LEDGER_PERSISTENT, &Labels::none(), health.persistent);
+    blocks.put(&LEDGER_UP, &Labels::none(), health.up);
+    blocks
+}
+
+/// The lines about the process. The fleet is not cut into shards: that is said, so that rules about them hold from the
+/// first version on.
 #[must_use]
 pub fn about(about: &About) -> Blocks {
     let mut blocks = Blocks::default();
@@ -31,7 +50,6 @@ pub fn about(about: &About) -> Blocks {
     blocks.put(&BUILD_INFO, &build, true);
     blocks.put(&CONFIG_LAST_RELOAD_SUCCESSFUL, &none, about.config_ok);
     blocks.put_some(&CONFIG_LAST_RELOAD_SUCCESS, &none, about.config_loaded_at.map(Moment::seconds));
-    blocks.put(&LEDGER_PERSISTENT, &none, false);
     blocks.put(&SHARD_ORDINAL, &none, 0_u64);
     blocks.put(&SHARDS, &none, 1_u64);
     blocks

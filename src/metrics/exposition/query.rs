@@ -1,5 +1,7 @@
 //! Lines of a query: its checkpoint's polls, its state, its partitions.
 
+use std::collections::BTreeMap;
+
 use super::cluster::{PollMetrics, polls};
 use super::topic;
 use super::writer::{Blocks, Labels};
@@ -35,14 +37,25 @@ pub(super) fn write(blocks: &mut Blocks, cluster: &str, name: &str, query: &Quer
     blocks.put(&QUERY_OUTAGE_BUDGET, &labels, query.settings.max_outage.as_secs_f64());
     let verdict = query.verdict.as_deref();
     words(blocks, &labels, query.state(), verdict);
-    events(blocks, &labels, verdict);
+    let remembered = query.remembered.as_ref();
+    if let Some(totals) = verdict.map(|verdict| &verdict.event_totals).or(remembered.map(|totals| &totals.events)) {
+        events(blocks, &labels, totals);
+    }
     let series = verdict.map_or(0, |verdict| series_per_partition(verdict, query.publishing));
     let dropped = if series > query.publishing.series_limit { series } else { 0 };
     blocks.put(&QUERY_SERIES_DROPPED, &labels, dropped);
-    let Some(verdict) = verdict else { return };
+    let gaps = |topic| query.gaps_unresolved.as_ref().map(|gaps| gaps.get(topic).copied().unwrap_or(0));
+    let Some(verdict) = verdict else {
+        for (name, totals) in remembered.iter().flat_map(|totals| &totals.topics) {
+            let labels = labels.and("topic", name);
+            topic::gaps(blocks, &labels, gaps(name));
+            topic::losses(blocks, &labels, &totals.lost, &totals.last_loss_at);
+        }
+        return;
+    };
     numbers(blocks, &labels, &query.checkpoint, verdict);
     for (topic_name, folded) in &verdict.topics {
-        topic::write(blocks, &labels.and("topic", topic_name), folded, verdict.unread_since);
+        topic::write(blocks, &labels.and("topic", topic_name), folded, verdict.unread_since, gaps(topic_name));
     }
     for (place, partition) in &verdict.partitions {
         let labels = labels.and("topic", &place.topic).and("partition", &place.partition.to_string());
@@ -73,10 +86,10 @@ fn words(blocks: &mut Blocks, labels: &Labels, state: QueryState, verdict: Optio
 }
 
 /// Counters of events stand at zero from the start: a counter that is first seen at 1 never rises.
-fn events(blocks: &mut Blocks, labels: &Labels, verdict: Option<&QueryVerdict>) {
+fn events(blocks: &mut Blocks, labels: &Labels, totals: &BTreeMap<EventKind, (u64, Moment)>) {
     for kind in EventKind::ALL {
         let labels = labels.and("event", kind.label());
-        let seen = verdict.and_then(|verdict| verdict.event_totals.get(kind));
+        let seen = totals.get(kind);
         blocks.put(&QUERY_EVENTS_TOTAL, &labels, seen.map_or(0, |(count, _)| *count));
         blocks.put_some(&QUERY_LAST_EVENT, &labels, seen.map(|(_, at)| at.seconds()));
     }

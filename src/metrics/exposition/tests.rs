@@ -20,7 +20,8 @@ fn whole() -> String {
         config_ok: true,
         config_loaded_at: Some(ago(3_600)),
     });
-    text([&of_round(&fixture::round()), &own])
+    let ledger = ledger(LedgerHealth { persistent: true, up: true });
+    text([&of_round(&fixture::round()), &own, &ledger])
 }
 
 fn lines_of<'a>(text: &'a str, metric: &Metric) -> Vec<&'a str> {

@@ -65,9 +65,19 @@ pub(super) struct Children {
     pub(super) directories: Vec<String>,
 }
 
+/// The files that a reading was made of: for whoever writes it down.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CheckpointFiles {
+    /// What was listed.
+    pub listing: Listing,
+    /// What was fetched, by path.
+    pub contents: BTreeMap<String, Vec<u8>>,
+}
+
 /// One pass over the checkpoint.
 struct Pass {
     reading: CheckpointReading,
+    files: CheckpointFiles,
     /// A file was listed and gone when it was fetched.
     something_vanished: bool,
 }
@@ -89,9 +99,23 @@ impl CheckpointStore {
         })
     }
 
+    /// Reads the checkpoint, and keeps the files that the reading was made of.
+    ///
+    /// # Errors
+    /// When it cannot be read within the deadline.
+    pub async fn read_with_files(&self, deadline: Duration) -> Result<(CheckpointReading, CheckpointFiles), Unread> {
+        match tokio::time::timeout(deadline, self.read_settled(Instant::now() + deadline)).await {
+            Ok(pass) => pass.map(|pass| (pass.reading, pass.files)),
+            Err(_) => {
+                let detail = format!("{}: not read within {}", self.display, humantime::format_duration(deadline));
+                Err(Unread::new(Reason::TimedOut, detail))
+            }
+        }
+    }
+
     /// Reads until the checkpoint makes sense or has had its chances: what looks half written is looked at again three
     /// times, any other anomaly once.
-    async fn read_settled(&self, deadline: Instant) -> Result<CheckpointReading, Unread> {
+    async fn read_settled(&self, deadline: Instant) -> Result<Pass, Unread> {
         let mut repeats = 0;
         loop {
             let began = Instant::now();
@@ -106,7 +130,7 @@ impl CheckpointStore {
             // One more look must end in time: a reading that is in doubt says more than none.
             let one_more = (ended - began) * 2 + PAUSE;
             if repeats >= most || ended + one_more > deadline {
-                return Ok(pass.reading);
+                return Ok(pass);
             }
             repeats += 1;
             tokio::time::sleep(PAUSE).await;
@@ -137,7 +161,8 @@ impl CheckpointStore {
             let detail = format!("{}: no checkpoint here (no metadata, no offsets, no sources)", self.display);
             return Err(Unread::new(Reason::NotFound, detail));
         }
-        Ok(Pass { reading: checkpoint::read(&listing, &contents), something_vanished })
+        let reading = checkpoint::read(&listing, &contents);
+        Ok(Pass { reading, files: CheckpointFiles { listing, contents }, something_vanished })
     }
 
     async fn add_initial_offsets(
@@ -226,13 +251,7 @@ impl CheckpointStore {
 
 impl CheckpointReader for CheckpointStore {
     fn read(&self, deadline: Duration) -> BoxFuture<'_, Result<CheckpointReading, Unread>> {
-        async move {
-            tokio::time::timeout(deadline, self.read_settled(Instant::now() + deadline)).await.unwrap_or_else(|_| {
-                let detail = format!("{}: not read within {}", self.display, humantime::format_duration(deadline));
-                Err(Unread::new(Reason::TimedOut, detail))
-            })
-        }
-        .boxed()
+        async move { self.read_with_files(deadline).await.map(|(reading, _)| reading) }.boxed()
     }
 
     fn location(&self) -> &str {

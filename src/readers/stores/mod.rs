@@ -7,5 +7,5 @@ mod location;
 #[cfg(test)]
 mod tests;
 
-pub use checkpoint_store::{CheckpointStore, RequestCounts};
+pub use checkpoint_store::{CheckpointFiles, CheckpointStore, RequestCounts};
 pub use location::StoreError;

@@ -1,0 +1,204 @@
+//! `gaps`: what was lost, and what became of it.
+
+mod print;
+
+use std::io::Write;
+
+use anyhow::{Context, bail};
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Subcommand};
+
+use self::print::{print_all, print_one};
+use super::Ended;
+use super::config::ConfigSource;
+use super::output::OutputFormat;
+use crate::ledger::{Acknowledge, Desk, DeskError, Gap, RecoveryPath, RecoveryStatus, Settlement};
+use crate::process::clock;
+use crate::process::exit_code::ExitCode;
+
+/// Look at the records of lost offsets, and settle them
+#[derive(Args, Debug)]
+#[command(
+    long_about = "Look at the records of lost offsets, and settle them. They stand in the ledger of the daemon \
+                  (state_dir), which may be running: it sees at its next round what was written here.",
+    after_help = "Exit code: 0 done, 2 no such gap or query, 3 the ledger cannot be read or written, 78 invalid \
+                  configuration."
+)]
+pub struct GapsArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub action: GapsAction,
+}
+
+/// What to do with gaps.
+#[derive(Debug, Subcommand)]
+pub enum GapsAction {
+    /// Print the gaps that nobody has settled
+    List(ListArgs),
+    /// Print one gap with all that is known of it
+    Show(ShowArgs),
+    /// Write down what became of a gap
+    Resolve(ResolveArgs),
+    /// Release a state that numbers alone do not lift: recreated, beyond_end, cluster_mismatch, gone
+    Acknowledge(AcknowledgeArgs),
+}
+
+/// Which gaps to print.
+#[derive(Args, Debug)]
+pub struct ListArgs {
+    /// Where the configuration comes from.
+    #[command(flatten)]
+    pub source: ConfigSource,
+    /// Only those of this query
+    #[arg(long, value_name = "QUERY")]
+    pub query: Option<String>,
+    /// Those as well that are settled
+    #[arg(long)]
+    pub all: bool,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub output: OutputFormat,
+}
+
+/// Which gap to print.
+#[derive(Args, Debug)]
+pub struct ShowArgs {
+    /// Where the configuration comes from.
+    #[command(flatten)]
+    pub source: ConfigSource,
+    /// The gap's number
+    pub id: i64,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub output: OutputFormat,
+}
+
+/// What became of a gap.
+#[derive(Args, Debug)]
+pub struct ResolveArgs {
+    /// Where the configuration comes from.
+    #[command(flatten)]
+    pub source: ConfigSource,
+    /// The gap's number
+    pub id: i64,
+    /// How it was dealt with
+    #[arg(long, value_parser = PossibleValuesParser::new(RecoveryPath::ALL.iter().map(|path| path.word())))]
+    pub path: String,
+    /// What became of it
+    #[arg(long, value_parser = PossibleValuesParser::new(settled_words()))]
+    pub status: String,
+    /// What shows it: a ticket, a query's result
+    #[arg(long)]
+    pub evidence: String,
+    /// Who says so
+    #[arg(long, value_name = "NAME")]
+    pub by: String,
+}
+
+/// What is acknowledged.
+#[derive(Args, Debug)]
+pub struct AcknowledgeArgs {
+    /// Where the configuration comes from.
+    #[command(flatten)]
+    pub source: ConfigSource,
+    /// The query's name
+    pub query: String,
+    /// Only this topic
+    #[arg(long)]
+    pub topic: Option<String>,
+    /// Only this partition
+    #[arg(long, requires = "topic")]
+    pub partition: Option<i32>,
+    /// What shows that the state is known and settled
+    #[arg(long)]
+    pub evidence: String,
+    /// Who says so
+    #[arg(long, value_name = "NAME")]
+    pub by: String,
+}
+
+/// Runs `brinkwatch gaps`.
+///
+/// # Errors
+/// When the configuration is invalid, the ledger cannot be read or written, or nothing has the given name.
+pub async fn run(args: &GapsArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
+    let config = args.action.source().load()?;
+    let Some(folder) = config.state_dir.as_deref() else {
+        return Err(anyhow::anyhow!("state_dir is empty, so a daemon keeps its memory in its process only"))
+            .context(Ended::with(ExitCode::NotRead, "there is no ledger"));
+    };
+    match &args.action {
+        GapsAction::List(list) => {
+            let gaps = ended(ended(Desk::open_to_read(folder).await)?.gaps().await)?;
+            let wanted: Vec<Gap> = gaps.into_iter().filter(|gap| list.wants(gap)).collect();
+            print_all(&wanted, list.output, out)?;
+        }
+        GapsAction::Show(show) => {
+            let gap = ended(ended(Desk::open_to_read(folder).await)?.gap(show.id).await)?;
+            print_one(&gap, show.output, out)?;
+        }
+        GapsAction::Resolve(resolve) => {
+            let settlement = resolve.settlement()?;
+            let gap = ended(ended(Desk::open_to_write(folder).await)?.settle(resolve.id, &settlement).await)?;
+            writeln!(out, "gap {} is {}", resolve.id, gap.recovery_status.word())?;
+        }
+        GapsAction::Acknowledge(said) => {
+            let said = said.said();
+            let mut desk = ended(Desk::open_to_write(folder).await)?;
+            let clusters = ended(desk.acknowledge(&said, clock::now()).await)?;
+            writeln!(out, "acknowledged; the next round of {} hears of it", clusters.join(", "))?;
+        }
+    }
+    Ok(ExitCode::Fine)
+}
+
+impl GapsAction {
+    const fn source(&self) -> &ConfigSource {
+        match self {
+            Self::List(args) => &args.source,
+            Self::Show(args) => &args.source,
+            Self::Resolve(args) => &args.source,
+            Self::Acknowledge(args) => &args.source,
+        }
+    }
+}
+
+impl ListArgs {
+    fn wants(&self, gap: &Gap) -> bool {
+        let of_query = self.query.as_ref().is_none_or(|query| *query == gap.stream_name);
+        of_query && (self.all || gap.recovery_status == RecoveryStatus::Open)
+    }
+}
+
+impl ResolveArgs {
+    fn settlement(&self) -> anyhow::Result<Settlement> {
+        let (path, status) = (RecoveryPath::of_word(&self.path), RecoveryStatus::of_word(&self.status));
+        let (Some(path), Some(status)) = (path, status) else { bail!("no such path or status") };
+        Ok(Settlement { path, status, evidence: self.evidence.clone(), by: self.by.clone() })
+    }
+}
+
+impl AcknowledgeArgs {
+    fn said(&self) -> Acknowledge {
+        Acknowledge {
+            query: self.query.clone(),
+            topic: self.topic.clone(),
+            partition: self.partition,
+            evidence: self.evidence.clone(),
+            by: self.by.clone(),
+        }
+    }
+}
+
+/// Nobody settles a gap by leaving it open.
+fn settled_words() -> Vec<&'static str> {
+    RecoveryStatus::ALL.iter().filter(|status| **status != RecoveryStatus::Open).map(|status| status.word()).collect()
+}
+
+fn ended<T>(outcome: Result<T, DeskError>) -> anyhow::Result<T> {
+    let code = match &outcome {
+        Err(DeskError::NoGap { .. } | DeskError::NoQuery { .. }) => ExitCode::Usage,
+        _ => ExitCode::NotRead,
+    };
+    outcome.context(Ended::with(code, "not done"))
+}

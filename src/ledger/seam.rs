@@ -1,0 +1,96 @@
+//! The seam to the rounds: what they ask of a ledger.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+use futures::future::BoxFuture;
+
+use super::gap::Gap;
+use crate::judgement::{Event, QueryMemory};
+use crate::measures::{Moment, TopicName};
+
+/// Keeps what one round leaves to the next, and to the next process.
+///
+/// No method fails: a ledger that cannot write says so in its [`Health`] and keeps what it was told.
+pub trait Ledger: Send + Sync + Debug {
+    /// What is remembered of a cluster. Asked once, before its first round.
+    fn load(&self, cluster: &str) -> BoxFuture<'_, Loaded>;
+
+    /// What people acknowledged and no round has heard of yet. Asked at the beginning of each round.
+    fn acknowledgements(&self, cluster: &str) -> BoxFuture<'_, Vec<Acknowledgement>>;
+
+    /// Remembers a round, whole or not at all.
+    fn remember(&self, round: RoundNotes) -> BoxFuture<'_, Remembered>;
+}
+
+/// How the ledger does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Health {
+    /// Whether it outlives the process.
+    pub persistent: bool,
+    /// Whether it was last written without an error.
+    pub up: bool,
+}
+
+/// What is remembered of a cluster.
+#[derive(Debug)]
+pub struct Loaded {
+    /// By query.
+    pub memories: BTreeMap<String, QueryMemory>,
+    /// How the ledger does, and the gaps that nobody has settled.
+    pub remembered: Remembered,
+}
+
+/// A person says that a state is known and settled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Acknowledgement {
+    /// Number of the record: handed back with the round that heard of it.
+    pub id: i64,
+    /// The query's name.
+    pub query: String,
+    /// The topic; absent: all of them.
+    pub topic: Option<String>,
+    /// The partition; absent: all of them.
+    pub partition: Option<i32>,
+}
+
+/// What one round leaves behind.
+#[derive(Clone, Debug)]
+pub struct RoundNotes {
+    /// The cluster's name.
+    pub cluster: String,
+    /// When the round ended.
+    pub at: Moment,
+    /// What the judgement remembers, by query, as JSON.
+    pub memories: BTreeMap<String, String>,
+    /// What was found lost, in the order it was found.
+    pub findings: Vec<Finding>,
+    /// What happened.
+    pub events: Vec<NotedEvent>,
+    /// The acknowledgements that the round heard of.
+    pub acknowledged: Vec<i64>,
+}
+
+/// Something that happened to a query.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotedEvent {
+    /// The query's name.
+    pub query: String,
+    /// The cluster's name.
+    pub kafka_cluster: String,
+    /// What, when, and in words.
+    pub event: Event,
+}
+
+/// A range that was found lost.
+pub type Finding = Gap;
+
+/// What the ledger says after a round.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remembered {
+    /// How it does.
+    pub health: Health,
+    /// How many gaps of a query nobody has settled, by query and topic: what is not in it has none. Absent while the
+    /// ledger does not answer.
+    pub unresolved: Option<BTreeMap<String, BTreeMap<TopicName, u64>>>,
+}

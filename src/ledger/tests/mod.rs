@@ -1,0 +1,5 @@
+//! The ledger, over restarts and in trouble.
+
+mod file;
+mod merging;
+mod trouble;

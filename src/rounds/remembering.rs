@@ -1,0 +1,68 @@
+//! Between the rounds of a cluster and the ledger.
+
+use std::collections::BTreeMap;
+
+use tracing::{error, info};
+
+use super::round::Found;
+use super::state::ClusterState;
+use super::targets::ClusterTarget;
+use crate::ledger::{Acknowledgement, Health, Loaded, NotedEvent, RoundNotes};
+use crate::metrics::exposition::LedgerHealth;
+
+/// Takes over what the ledger remembers of the cluster's queries.
+pub(super) fn take_over(state: &mut ClusterState, target: &ClusterTarget, loaded: Loaded) {
+    let mut memories = loaded.memories;
+    for query in &target.queries {
+        let Some(memory) = memories.remove(&query.name) else { continue };
+        state.topics.entry(query.name.clone()).or_default().extend(memory.topics.keys().cloned());
+        state.memories.insert(query.name.clone(), memory);
+    }
+    state.gaps_unresolved = loaded.remembered.unresolved;
+}
+
+/// Releases what people acknowledged since the last round. Answers with the numbers of what was heard.
+pub(super) fn hear(state: &mut ClusterState, said: Vec<Acknowledgement>) -> Vec<i64> {
+    let mut heard = Vec::with_capacity(said.len());
+    for acknowledgement in said {
+        let Acknowledgement { id, query, topic, partition } = acknowledgement;
+        if let Some(memory) = state.memories.get_mut(&query) {
+            memory.acknowledge(topic.as_deref(), partition);
+            info!(query, topic, partition, "a state was acknowledged");
+        }
+        heard.push(id);
+    }
+    heard
+}
+
+/// What this round leaves behind.
+pub(super) fn notes(target: &ClusterTarget, state: &ClusterState, found: &Found, acknowledged: Vec<i64>) -> RoundNotes {
+    let mut memories = BTreeMap::new();
+    for (query, memory) in &state.memories {
+        match serde_json::to_string(memory) {
+            Ok(memory) => drop(memories.insert(query.clone(), memory)),
+            Err(cause) => error!(query, error = %cause, "the query's memory cannot be written down"),
+        }
+    }
+    let events = target.queries.iter().zip(&found.verdicts).flat_map(|(query, verdict)| {
+        verdict.events.iter().map(|event| NotedEvent {
+            query: query.name.clone(),
+            kafka_cluster: target.name.clone(),
+            event: event.clone(),
+        })
+    });
+    RoundNotes {
+        cluster: target.name.clone(),
+        at: found.finished_at,
+        memories,
+        findings: found.findings.clone(),
+        events: events.collect(),
+        acknowledged,
+    }
+}
+
+/// The ledger's health as it is published.
+#[must_use]
+pub fn published_health(health: Health) -> LedgerHealth {
+    LedgerHealth { persistent: health.persistent, up: health.up }
+}

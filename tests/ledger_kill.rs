@@ -128,6 +128,7 @@ async fn rounds_until_killed() {
         name: "orders".to_owned(),
         checkpoint: Arc::new(Stopped),
         sources: SourceFilter::everything(),
+        superseded: false,
         settings: QuerySettings::default(),
         publishing: Publishing::default(),
         risk_critical: 0.2,

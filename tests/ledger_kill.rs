@@ -127,11 +127,13 @@ async fn rounds_until_killed() {
     let query = QueryTarget {
         name: "orders".to_owned(),
         checkpoint: Arc::new(Stopped),
+        superseded: false,
         sources: SourceFilter::everything(),
         superseded: false,
         settings: QuerySettings::default(),
         publishing: Publishing::default(),
         risk_critical: 0.2,
+        superseded: false,
     };
     let target = ClusterTarget {
         name: "main".to_owned(),

@@ -141,6 +141,7 @@ async fn every_restart_does_what_was_predicted() {
             silent.push(name);
         }
     }
+    println!("{compared} restarts compared, {} differ", wrong.len());
     assert!(wrong.is_empty(), "{} of {compared} differ:\n{}", wrong.len(), wrong.join("\n"));
     assert_eq!(silent, NOT_RESTARTED, "cases that tell nothing");
     assert_eq!(compared, 112);

@@ -28,9 +28,6 @@ pub struct GapsArgs {
     /// What to do.
     #[command(subcommand)]
     pub action: GapsAction,
-    /// Where the configuration comes from.
-    #[command(flatten)]
-    pub source: ConfigSource,
 }
 
 /// What to do with gaps.
@@ -49,6 +46,9 @@ pub enum GapsAction {
 /// Which gaps to print.
 #[derive(Args, Debug)]
 pub struct ListArgs {
+    /// Where the configuration comes from.
+    #[command(flatten)]
+    pub source: ConfigSource,
     /// Only those of this query
     #[arg(long, value_name = "QUERY")]
     pub query: Option<String>,
@@ -63,6 +63,9 @@ pub struct ListArgs {
 /// Which gap to print.
 #[derive(Args, Debug)]
 pub struct ShowArgs {
+    /// Where the configuration comes from.
+    #[command(flatten)]
+    pub source: ConfigSource,
     /// The gap's number
     pub id: i64,
     /// How to print
@@ -73,6 +76,9 @@ pub struct ShowArgs {
 /// What became of a gap.
 #[derive(Args, Debug)]
 pub struct ResolveArgs {
+    /// Where the configuration comes from.
+    #[command(flatten)]
+    pub source: ConfigSource,
     /// The gap's number
     pub id: i64,
     /// How it was dealt with
@@ -92,6 +98,9 @@ pub struct ResolveArgs {
 /// What is acknowledged.
 #[derive(Args, Debug)]
 pub struct AcknowledgeArgs {
+    /// Where the configuration comes from.
+    #[command(flatten)]
+    pub source: ConfigSource,
     /// The query's name
     pub query: String,
     /// Only this topic
@@ -113,7 +122,7 @@ pub struct AcknowledgeArgs {
 /// # Errors
 /// When the configuration is invalid, the ledger cannot be read or written, or nothing has the given name.
 pub async fn run(args: &GapsArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
-    let config = args.source.load()?;
+    let config = args.action.source().load()?;
     let Some(folder) = config.state_dir.as_deref() else {
         return Err(anyhow::anyhow!("state_dir is empty, so a daemon keeps its memory in its process only"))
             .context(Ended::with(ExitCode::NotRead, "there is no ledger"));
@@ -141,6 +150,17 @@ pub async fn run(args: &GapsArgs, out: &mut dyn Write) -> anyhow::Result<ExitCod
         }
     }
     Ok(ExitCode::Fine)
+}
+
+impl GapsAction {
+    const fn source(&self) -> &ConfigSource {
+        match self {
+            Self::List(args) => &args.source,
+            Self::Show(args) => &args.source,
+            Self::Resolve(args) => &args.source,
+            Self::Acknowledge(args) => &args.source,
+        }
+    }
 }
 
 impl ListArgs {

@@ -74,7 +74,7 @@ fn a_possible_record_becomes_certain_where_it_turns_out_so_and_keeps_its_number(
 #[test]
 fn what_was_settled_is_neither_recorded_again_nor_changed() {
     let settled = Gap { id: Some(7), recovery_status: RecoveryStatus::Accepted, ..gap(0, 100, Possible) };
-    assert_eq!(merged(vec![settled.clone()], &gap(10, 90, Certain)), [settled.clone()]);
+    assert_eq!(merged(vec![settled.clone()], &gap(10, 90, Certain)), vec![settled.clone()]);
     let more = merged(vec![settled.clone()], &gap(0, 120, Possible));
     assert_eq!(more, [settled, gap(100, 120, Possible)], "what goes on being lost is a gap of its own");
 }

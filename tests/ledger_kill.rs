@@ -129,6 +129,7 @@ async fn rounds_until_killed() {
         checkpoint: Arc::new(Stopped),
         superseded: false,
         sources: SourceFilter::everything(),
+        superseded: false,
         settings: QuerySettings::default(),
         publishing: Publishing::default(),
         risk_critical: 0.2,
@@ -152,8 +153,8 @@ async fn rounds_until_killed() {
         let verdict = rounds.first().and_then(|round| round.queries["orders"].verdict.clone());
         let topic = verdict.and_then(|verdict| verdict.topics.get("orders").cloned());
         let visible = topic.and_then(|topic| topic.lost_total.get(&Certainty::Certain).copied());
-        if visible.is_some() && visible != before {
-            println!("visible {}", visible.unwrap());
+        if let Some(total) = visible.filter(|_| visible != before) {
+            println!("visible {total}");
             std::io::stdout().flush().unwrap();
             before = visible;
         }
@@ -175,7 +176,7 @@ fn one_life(folder: &Path, began: Moment, lasts: Duration) -> Option<i64> {
     let mut text = String::new();
     child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
     let whole_lines = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
-    whole_lines.filter_map(|line| line.split_once("visible ")?.1.parse().ok()).last()
+    whole_lines.filter_map(|line| line.split_once("visible ")?.1.parse().ok()).next_back()
 }
 
 #[tokio::test]

@@ -129,11 +129,9 @@ async fn rounds_until_killed() {
         checkpoint: Arc::new(Stopped),
         superseded: false,
         sources: SourceFilter::everything(),
-        superseded: false,
         settings: QuerySettings::default(),
         publishing: Publishing::default(),
         risk_critical: 0.2,
-        superseded: false,
     };
     let target = ClusterTarget {
         name: "main".to_owned(),

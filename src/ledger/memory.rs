@@ -59,6 +59,10 @@ impl MemoryLedger {
 }
 
 impl Ledger for MemoryLedger {
+    fn keeps_memories(&self) -> bool {
+        false
+    }
+
     fn load(&self, cluster: &str) -> BoxFuture<'_, Loaded> {
         ready(Loaded { memories: BTreeMap::new(), remembered: self.remembered(cluster, &[]) }).boxed()
     }

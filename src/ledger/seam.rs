@@ -13,6 +13,12 @@ use crate::measures::{Moment, TopicName};
 ///
 /// No method fails: a ledger that cannot write says so in its [`Health`] and keeps what it was told.
 pub trait Ledger: Send + Sync + Debug {
+    /// Whether memories are worth writing down. A ledger that does not outlive the process has no use for them, and a
+    /// fleet's are megabytes a round.
+    fn keeps_memories(&self) -> bool {
+        true
+    }
+
     /// What is remembered of a cluster. Asked once, before its first round.
     fn load(&self, cluster: &str) -> BoxFuture<'_, Loaded>;
 

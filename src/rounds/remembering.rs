@@ -35,8 +35,8 @@ pub(super) fn hear(state: &mut ClusterState, said: Vec<Acknowledgement>) -> Vec<
     heard
 }
 
-/// What this round leaves behind.
-pub(super) fn notes(target: &ClusterTarget, state: &ClusterState, found: &Found, acknowledged: Vec<i64>) -> RoundNotes {
+/// What the judgement remembers of each query, as text.
+pub(super) fn written_memories(state: &ClusterState) -> BTreeMap<String, String> {
     let mut memories = BTreeMap::new();
     for (query, memory) in &state.memories {
         match serde_json::to_string(memory) {
@@ -44,6 +44,11 @@ pub(super) fn notes(target: &ClusterTarget, state: &ClusterState, found: &Found,
             Err(cause) => error!(query, error = %cause, "the query's memory cannot be written down"),
         }
     }
+    memories
+}
+
+/// What this round leaves behind, memories apart.
+pub(super) fn notes(target: &ClusterTarget, found: &Found, acknowledged: Vec<i64>) -> RoundNotes {
     let events = target.queries.iter().zip(&found.verdicts).flat_map(|(query, verdict)| {
         verdict.events.iter().map(|event| NotedEvent {
             query: query.name.clone(),
@@ -54,7 +59,7 @@ pub(super) fn notes(target: &ClusterTarget, state: &ClusterState, found: &Found,
     RoundNotes {
         cluster: target.name.clone(),
         at: found.finished_at,
-        memories,
+        memories: BTreeMap::new(),
         findings: found.findings.clone(),
         events: events.collect(),
         acknowledged,

@@ -10,7 +10,7 @@ use tracing::{info, warn};
 
 use super::board::Board;
 use super::publish::{cluster_round, remembered_round};
-use super::remembering::{hear, notes, published_health, take_over};
+use super::remembering::{hear, notes, published_health, take_over, written_memories};
 use super::round::{Found, once};
 use super::state::ClusterState;
 use super::targets::ClusterTarget;
@@ -44,7 +44,11 @@ pub async fn run(
             found = once(&target, &mut state, &places, deadline(target.poll_interval)) => found,
         };
         log_transitions(&target, &state, &found);
-        let remembered = ledger.remember(notes(&target, &state, &found, heard)).await;
+        let mut notes = notes(&target, &found, heard);
+        if ledger.keeps_memories() {
+            notes.memories = written_memories(&state);
+        }
+        let remembered = ledger.remember(notes).await;
         state.gaps_unresolved = remembered.unresolved;
         board.set_ledger(published_health(remembered.health));
         let round = cluster_round(&target, &mut state, found);

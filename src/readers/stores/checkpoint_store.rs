@@ -104,13 +104,8 @@ impl CheckpointStore {
     /// # Errors
     /// When it cannot be read within the deadline.
     pub async fn read_with_files(&self, deadline: Duration) -> Result<(CheckpointReading, CheckpointFiles), Unread> {
-        match tokio::time::timeout(deadline, self.read_settled(Instant::now() + deadline)).await {
-            Ok(pass) => pass.map(|pass| (pass.reading, pass.files)),
-            Err(_) => {
-                let detail = format!("{}: not read within {}", self.display, humantime::format_duration(deadline));
-                Err(Unread::new(Reason::TimedOut, detail))
-            }
-        }
+        let pass = within(deadline, &self.display, self.read_settled(Instant::now() + deadline)).await?;
+        Ok((pass.reading, pass.files))
     }
 
     /// Reads until the checkpoint makes sense or has had its chances: what looks half written is looked at again three
@@ -261,6 +256,18 @@ impl CheckpointReader for CheckpointStore {
     fn requests(&self) -> RequestCounts {
         RequestCounts { list: self.lists.load(Ordering::Relaxed), get: self.gets.load(Ordering::Relaxed) }
     }
+}
+
+/// What the reading says if it ends in time.
+pub(super) async fn within<T>(
+    deadline: Duration,
+    place: &str,
+    reading: impl Future<Output = Result<T, Unread>>,
+) -> Result<T, Unread> {
+    tokio::time::timeout(deadline, reading).await.unwrap_or_else(|_| {
+        let detail = format!("{place}: not read within {}", humantime::format_duration(deadline));
+        Err(Unread::new(Reason::TimedOut, detail))
+    })
 }
 
 fn looks_half_written(reading: &CheckpointReading) -> bool {

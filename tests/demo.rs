@@ -103,6 +103,8 @@ fn a_loss_and_a_risk_are_seen_within_two_minutes_and_nothing_is_left_behind() {
     for query in ["orders", "clickstream", "payments", "invoices"] {
         assert!(demo.said.contains(query) && page.contains(query), "{query}: {page}");
     }
+    // Every topic of the demo is cut by size: none is safe because time deletes nothing.
+    assert!(page.contains("no proved time: a size limit rules") && !page.contains("safe: no time limit"), "{page}");
 
     assert_eq!(demo.end_with("-TERM"), Some(0));
     assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0);

@@ -1,13 +1,14 @@
 //! A finished round, as the plain values that hang on the board.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::round::Found;
 use super::state::{ClusterState, count};
 use super::targets::{ClusterTarget, QueryTarget};
-use crate::measures::TopicName;
+use crate::measures::{Moment, TopicName};
 use crate::metrics::snapshot::{ClusterRound, Polls, QueryRound, TopicTotals, Totals};
+use crate::retention::{ClusterReading, TopicSight};
 
 /// Counts the polls of the round and puts together what is told of it.
 pub(super) fn cluster_round(target: &ClusterTarget, state: &mut ClusterState, found: Found) -> ClusterRound {
@@ -23,10 +24,12 @@ pub(super) fn cluster_round(target: &ClusterTarget, state: &mut ClusterState, fo
         told.verdict = Some(Arc::new(verdict));
         queries.insert(query.name.clone(), told);
     }
+    let reading = found.cluster.unwrap_or_default();
     ClusterRound {
         finished_at: Some(found.finished_at),
+        size_rules: size_rules(&reading, &queries),
         polls: state.cluster_polls.clone(),
-        reading: found.cluster.unwrap_or_default(),
+        reading,
         queries,
         ..before_first_round(target)
     }
@@ -47,6 +50,24 @@ pub(super) fn remembered_round(target: &ClusterTarget, state: &ClusterState) -> 
         query.gaps_unresolved = gaps.map(|gaps| gaps.get(name).cloned().unwrap_or_default());
     }
     round
+}
+
+/// Topics that keep a record for a shorter time than their time limit says: there size is seen to cut the log.
+fn size_rules(reading: &ClusterReading, queries: &BTreeMap<String, QueryRound>) -> BTreeSet<TopicName> {
+    let mut topics = BTreeSet::new();
+    for verdict in queries.values().filter_map(|query| query.verdict.as_ref()) {
+        for (name, topic) in &verdict.topics {
+            let Some(TopicSight::Seen(seen)) = reading.topics.get(name) else { continue };
+            let limits = seen.limits.as_ref().and_then(|limits| limits.as_ref().ok());
+            let limit = limits.and_then(|limits| limits.retention_ms).map(Moment::from_millis).map(Moment::seconds);
+            let unlimited = limit.is_some_and(|limit| limit < 0.0);
+            let shorter = |kept: f64| kept.is_finite() && (unlimited || limit.is_some_and(|limit| kept < limit * 0.95));
+            if topic.retention_seconds.is_some_and(shorter) {
+                topics.insert(TopicName::clone(name));
+            }
+        }
+    }
+    topics
 }
 
 /// What is known of a cluster before anybody was asked.

@@ -181,6 +181,8 @@ fn until(state: QueryState, verdict: &QueryVerdict, now: Moment) -> (String, Lin
     match deadline(verdict) {
         None => ("no proved time: a size limit rules, or times are not known".to_owned(), expected),
         Some(Deadline::Never) if by_size => ("no proved time for every topic".to_owned(), expected),
+        // A log that size cuts has no time limit either, and is anything but safe.
+        Some(Deadline::Never) if !all_is_left(verdict) => ("no proved time: a size limit rules".to_owned(), expected),
         Some(Deadline::Never) => ("safe: no time limit deletes it".to_owned(), expected),
         Some(Deadline::At(at)) if at <= now => {
             ("unread data may go at any moment".to_owned(), Line::timed("since ", Stamp::clock(at, now), ""))
@@ -193,6 +195,10 @@ fn until(state: QueryState, verdict: &QueryVerdict, now: Moment) -> (String, Lin
             Line::timed("at ", Stamp::clock(at, now), ""),
         ),
     }
+}
+
+fn all_is_left(verdict: &QueryVerdict) -> bool {
+    verdict.topics.values().all(|topic| topic.ratio.is_some_and(|ratio| ratio >= 1.0))
 }
 
 /// Which part follows what is already lost.

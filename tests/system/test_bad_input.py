@@ -241,6 +241,8 @@ def test_check_exits_with_3_when_kafka_cannot_be_read(cases):
     done = brinkwatch.check("--checkpoint", case.checkpoint, "--bootstrap-servers", f"127.0.0.1:{free_port()}")
     assert done.code == 3
     assert done.err
+    [query] = done.json()["queries"]
+    assert query["lost_offsets"] is None, "what was not read is no zero"
 
 
 def test_check_exits_with_3_when_a_checkpoint_cannot_be_read_even_beside_findings(cases, config, tmp_path):

@@ -110,9 +110,10 @@ pub(super) struct Recovery {
 }
 
 impl QueryAnswer {
-    /// Offsets that are certainly gone, over all partitions.
-    pub(super) fn lost_offsets(&self) -> u64 {
-        self.verdict.partitions.values().filter_map(|partition| partition.lost).sum()
+    /// Offsets that are certainly gone, over all partitions. Absent when none was seen and not all was read.
+    pub(super) fn lost_offsets(&self) -> Option<u64> {
+        let lost = self.verdict.partitions.values().filter_map(|partition| partition.lost).sum();
+        (lost > 0 || !self.is_incomplete()).then_some(lost)
     }
 
     /// The partitions, lost ones first, then by share of retention left, then as they are numbered.
@@ -134,7 +135,7 @@ impl QueryAnswer {
         if self.is_incomplete() {
             return Vec::new();
         }
-        let lost = self.lost_offsets();
+        let lost = self.lost_offsets().unwrap_or(0);
         if lost == 0 && matches!(self.restart.outcome, Outcome::Starts) {
             let why = "nothing is lost: restart the query as it is, with the checkpoint as it is".to_owned();
             return vec![Recovery { path: "none_needed", why, command: None }];

@@ -1,1 +1,3 @@
 //! The composition: builds the rooms; start, reload, stop. Nothing else knows them all.
+
+pub mod stores;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::secret::{Secret, SecretError, SecretSource};
+use super::store::Store;
 
 /// Everything the operator asked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +33,8 @@ pub struct Config {
     pub alerts: AlertSettings,
     /// The Kafka clusters, by name.
     pub clusters: BTreeMap<String, Cluster>,
+    /// Settings of stores, by name.
+    pub stores: BTreeMap<String, Store>,
     /// The watched queries, by name.
     pub queries: BTreeMap<String, Query>,
 }
@@ -236,6 +239,8 @@ impl CleanupPolicy {
 pub struct Query {
     /// The checkpoint's location: a path or a URL.
     pub checkpoint: String,
+    /// The settings of its store, always one of [`Config::stores`]; `None`: what the environment says.
+    pub store: Option<String>,
     /// The cluster that its sources read; always one of [`Config::clusters`].
     pub cluster: String,
     /// How its Kafka source chooses partitions.

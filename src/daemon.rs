@@ -1,3 +1,122 @@
-//! The composition: builds the rooms; start, reload, stop. Nothing else knows them all.
+//! The composition: builds the rooms out of a configuration, starts and stops them. Nothing else knows them all.
 
-pub mod stores;
+mod stores;
+mod targets;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use crate::alerts;
+use crate::commands::Ended;
+use crate::commands::rules::inputs as alert_inputs;
+use crate::config::{Config, effective_toml};
+use crate::process::clock;
+use crate::process::exit_code::ExitCode;
+use crate::rounds::board::Board;
+use crate::rounds::{self, AT_ONCE};
+use crate::web::{self, RulesFormat, WebState};
+
+pub use stores::{StoreSecretError, store_settings};
+pub use targets::{TargetError, cluster_reader, cluster_targets, query_settings};
+
+/// How long requests in flight and rounds may take to end. Well under the grace of an init system.
+const GRACE: Duration = Duration::from_millis(1500);
+
+/// A daemon at work.
+#[derive(Debug)]
+pub struct Running {
+    /// Where it listens, with the port that the system gave.
+    pub address: SocketAddr,
+    stop: CancellationToken,
+    tasks: JoinSet<()>,
+    server: tokio::task::JoinHandle<std::io::Result<()>>,
+}
+
+/// Starts the daemon. The port is taken first, and HTTP answers before any cluster or store is asked for anything, so
+/// that a Kafka that is away costs no health check.
+///
+/// # Errors
+/// When the address cannot be listened on, or the configuration asks for what cannot be built (see [`TargetError`]).
+pub async fn start(config: Config) -> anyhow::Result<Running> {
+    let listen = config.server.listen;
+    let listener = TcpListener::bind(listen).await.with_context(|| format!("cannot listen on {listen}"))?;
+    let address = listener.local_addr().context("the listening address is not known")?;
+
+    let targets = cluster_targets(&config)
+        .context(Ended::with(ExitCode::Configuration, "the configuration asks for what cannot be had"))?;
+    let board = Arc::new(Board::default());
+    board.set_about(&web::about_this_build(true, Some(clock::now())));
+    for target in &targets {
+        board.publish(rounds::before_first_round(target));
+    }
+    let stop = CancellationToken::new();
+    let state = web_state(Arc::clone(&board), config, stop.clone());
+    let server = tokio::spawn(web::serve(listener, web::router(state), stop.clone()));
+    info!(address = %address, clusters = targets.len(), "listening");
+
+    let places = Arc::new(Semaphore::new(AT_ONCE));
+    let mut tasks = JoinSet::new();
+    for target in targets {
+        tasks.spawn(rounds::run(target, Arc::clone(&board), Arc::clone(&places), stop.clone()));
+    }
+    Ok(Running { address, stop, tasks, server })
+}
+
+fn web_state(board: Arc<Board>, config: Config, stop: CancellationToken) -> WebState {
+    let effective: Arc<str> = effective_toml(&config).into();
+    let rules = move |format| {
+        let format = match format {
+            RulesFormat::Prometheus => alerts::Format::Prometheus,
+            RulesFormat::PrometheusRule => alerts::Format::PrometheusRule(alerts::ObjectMeta::default()),
+        };
+        Ok(alerts::rendered(&alert_inputs(&config), &format).text)
+    };
+    WebState::new(board, Arc::new(clock::now), Arc::new(move || effective.to_string()), Arc::new(rules), stop)
+}
+
+impl Running {
+    /// Waits until a part of the daemon ends by itself, which only a fault makes it do.
+    ///
+    /// # Errors
+    /// Always: names the part.
+    pub async fn fault(&mut self) -> anyhow::Error {
+        let none_left = self.tasks.is_empty();
+        tokio::select! {
+            served = &mut self.server => match served {
+                Ok(Ok(())) => anyhow::anyhow!("the web server ended"),
+                Ok(Err(cause)) => anyhow::Error::new(cause).context("the web server failed"),
+                Err(cause) => anyhow::Error::new(cause).context("the web server crashed"),
+            },
+            Some(ended) = self.tasks.join_next(), if !none_left => match ended {
+                Ok(()) => anyhow::anyhow!("a cluster's loop ended"),
+                Err(cause) => anyhow::Error::new(cause).context("a cluster's loop crashed"),
+            },
+        }
+    }
+
+    /// Stops everything: polls are cancelled, requests in flight may finish, and what is not done after the grace is
+    /// dropped.
+    pub async fn stop(mut self) {
+        self.stop.cancel();
+        let all = async {
+            while self.tasks.join_next().await.is_some() {}
+            if !self.server.is_finished() && (&mut self.server).await.is_err() {
+                warn!("the web server crashed while it was stopped");
+            }
+        };
+        if timeout(GRACE, all).await.is_err() {
+            warn!(grace_ms = GRACE.as_millis(), "not everything ended in time; what is left is dropped");
+            self.tasks.abort_all();
+            self.server.abort();
+        }
+    }
+}

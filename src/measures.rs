@@ -5,8 +5,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 /// A position in a Kafka partition: the number of a record, zero or more.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Offset(i64);
 
 impl Offset {
@@ -45,7 +47,7 @@ impl fmt::Display for Offset {
 }
 
 /// The number of a batch of one query.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct BatchId(pub u64);
 
 impl BatchId {
@@ -63,7 +65,7 @@ impl fmt::Display for BatchId {
 }
 
 /// A moment, in milliseconds since the Unix epoch: the resolution of Spark's and Kafka's own times.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Moment(i64);
 
 impl Moment {

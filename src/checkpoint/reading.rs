@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::measures::{BatchId, Moment, Offset, Reason, TopicName, Unread};
 
 /// What a store lists of one checkpoint, without any file's content. Names are as found, strays included:
@@ -148,7 +150,7 @@ pub enum Start {
 }
 
 /// Something wrong or odd with a checkpoint.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
     /// Which of the bounded list.
     pub kind: ProblemKind,
@@ -159,7 +161,7 @@ pub struct Problem {
 }
 
 /// The bounded list of problems.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum ProblemKind {
     /// The newest commit is older than the batch before the newest planned one.
     CommitLogLags,

@@ -31,6 +31,13 @@ impl ConfigSource {
         let file = config::find_file(self.config.as_deref());
         config::load(file.as_deref().into(), config::process_environment(), &self.set)
     }
+
+    /// The file that [`ConfigSource::load`] reads, in words for the log.
+    #[must_use]
+    pub fn described(&self) -> String {
+        config::find_file(self.config.as_deref())
+            .map_or_else(|| "no file".to_owned(), |path| path.display().to_string())
+    }
 }
 
 /// Without the values of `--set`, which may be secrets.
@@ -41,7 +48,7 @@ impl fmt::Debug for ConfigSource {
     }
 }
 
-fn key_and_value(text: &str) -> Result<(String, String), String> {
+pub(super) fn key_and_value(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or("write KEY=VALUE, such as poll_interval=1m")?;
     Ok((key.trim().to_owned(), value.to_owned()))
 }

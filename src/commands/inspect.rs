@@ -5,16 +5,15 @@ use std::io::Write;
 use std::time::Duration;
 
 use anyhow::Context;
-use chrono::{DateTime, SecondsFormat};
 use clap::Args;
 use serde::Serialize;
 
 use super::Ended;
 use super::config::ConfigSource;
 use super::output::{Align, OutputFormat, Rows, printable};
+use super::times::rfc3339;
 use crate::checkpoint::{CheckpointReading, Position, SourceKind, SourceReading, Start};
-use crate::daemon::stores::store_settings;
-use crate::measures::Moment;
+use crate::daemon::store_settings;
 use crate::process::exit_code::ExitCode;
 use crate::readers::CheckpointReader;
 use crate::readers::stores::{CheckpointStore, Stores};
@@ -241,9 +240,4 @@ fn position(position: &Position) -> InspectedPosition {
         }),
         planned: position.planned.map(|offset| offset.get()),
     }
-}
-
-/// A time as people and programs read it; absent when the calendar has no such day.
-fn rfc3339(at: Moment) -> Option<String> {
-    DateTime::from_timestamp_millis(at.millis()).map(|time| time.to_rfc3339_opts(SecondsFormat::Millis, true))
 }

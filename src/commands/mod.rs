@@ -1,8 +1,14 @@
 //! One file per subcommand.
 
+pub mod check;
 pub mod config;
+pub mod demo;
 pub mod inspect;
+pub mod metrics;
 pub mod output;
+pub mod rules;
+pub mod run;
+pub mod times;
 
 use std::io::{self, Write};
 
@@ -23,6 +29,8 @@ pub struct CommandLine {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Hold checkpoints against their brokers: each partition, and what a restart would do
+    Check(check::CheckArgs),
     /// Check the configuration, or print the one in force
     Config(config::ConfigArgs),
     /// Print what a checkpoint says, without asking Kafka
@@ -30,14 +38,24 @@ pub enum Command {
     /// Where a restart would resume in each partition, what the open batch plans, what is wrong with the files, and
     /// whether Spark would start from them. The checkpoint is only read.
     Inspect(inspect::InspectArgs),
+    /// Print every metric as Markdown: labels, unit, worse side, meaning
+    Metrics,
+    /// Print alert rules for Prometheus, with the configuration's thresholds
+    Rules(rules::RulesArgs),
+    /// Watch the configured queries until stopped
+    Run(run::RunArgs),
 }
 
 /// Runs a command. Errors go to stderr, as one chain of causes.
 pub async fn run(command_line: CommandLine) -> ExitCode {
     let mut out = io::stdout();
     let ended = match command_line.command {
+        Command::Check(args) => check::run(&args, &mut out).await,
         Command::Config(args) => config::run(&args, &mut out),
         Command::Inspect(args) => inspect::run(args, &mut out).await,
+        Command::Metrics => metrics::run(&mut out),
+        Command::Rules(args) => rules::run(args, &mut out),
+        Command::Run(args) => run::run(args).await,
     };
     match ended.and_then(|code| Ok(out.flush().map(|()| code)?)) {
         Ok(code) => code,

@@ -3,10 +3,36 @@
 //! The judgement is one function of (now, settings, readings, memory): two people who read its tables get the same
 //! verdicts. Numbers that were not read are absent; unknown input never makes a verdict better.
 
-mod settings;
+// In reading order: the words, what comes in, what is remembered, then the steps of a judgement.
 mod states;
+pub mod restart;
+mod settings;
+mod sighting;
 mod verdict;
+mod memory;
+mod questions;
+mod judge;
+mod lineage;
+mod needs;
+mod movement;
+mod identity;
+mod suspicion;
+mod partition;
+mod rows;
+mod latches;
+mod numbers;
+mod loss;
+mod progress;
+mod query;
+mod topic;
+mod notes;
 
+pub use judge::judge;
+pub use memory::{CheckpointMemory, Doubt, Identity, Latch, LatchKind, PartitionMemory, QueryMemory, TopicMemory};
+pub use questions::{Questions, questions};
 pub use settings::{Isolation, QuerySettings, Subscribe, Watch};
+pub use sighting::{Entry, Sighting};
 pub use states::{Certainty, Condition, EventKind, PartitionProblem, PartitionState, QueryState};
-pub use verdict::{Deadline, Event, LostRange, PartitionVerdict, QueryVerdict, TopicVerdict};
+pub use verdict::{Event, LostRange, PartitionVerdict, QueryVerdict, TopicVerdict};
+
+pub use crate::retention::{Deadline, Sample};

@@ -1,11 +1,13 @@
 //! The bounded words of the judgement. Each has its label here, once.
 
+use serde::{Deserialize, Serialize};
+
 /// Makes an enum of labels, its list in order, and the label's text.
 macro_rules! labels {
     ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $label:literal,)+ }) => {
         $(#[$about])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum $name { $($(#[$doc])* $variant,)+ }
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub enum $name { $($(#[$doc])* #[serde(rename = $label)] $variant,)+ }
 
         impl $name {
             /// Every value, in order.

@@ -7,26 +7,7 @@ use std::time::Duration;
 use super::states::{Certainty, Condition, EventKind, PartitionProblem, PartitionState, QueryState};
 use crate::checkpoint::Problem;
 use crate::measures::{BatchId, Moment, Offset, TopicName, TopicPartition, Unread};
-
-/// A moment that may never come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Deadline {
-    /// At this moment.
-    At(Moment),
-    /// No limit is at work.
-    Never,
-}
-
-impl Deadline {
-    /// Seconds since the Unix epoch; infinite for never.
-    #[must_use]
-    pub fn seconds(self) -> f64 {
-        match self {
-            Self::At(moment) => moment.seconds(),
-            Self::Never => f64::INFINITY,
-        }
-    }
-}
+use crate::retention::Deadline;
 
 /// The verdict on one query on one cluster, of one round.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,6 +50,8 @@ pub struct QueryVerdict {
     pub events: Vec<Event>,
     /// Offsets that this round counted as lost, each once.
     pub newly_lost: Vec<LostRange>,
+    /// Ranges counted as possibly lost before, and now known to be lost: their records change, the totals do not.
+    pub turned_certain: Vec<LostRange>,
     /// How often each event was seen, and when last, since memory began.
     pub event_totals: BTreeMap<EventKind, (u64, Moment)>,
 }
@@ -80,7 +63,7 @@ pub struct PartitionVerdict {
     pub state: PartitionState,
     /// Why, in words.
     pub reason: Cow<'static, str>,
-    /// Problems to count, besides those that follow from the state.
+    /// Every problem that stands, those that follow from the state included.
     pub problems: BTreeSet<PartitionProblem>,
     /// The next offset that a restart reads, or the last one known.
     pub committed: Option<Offset>,
@@ -167,4 +150,6 @@ pub struct Event {
     pub topic: Option<TopicName>,
     /// In words, with the numbers.
     pub detail: String,
+    /// The last positions before a checkpoint was replaced; empty for other events.
+    pub positions: BTreeMap<TopicPartition, Offset>,
 }

@@ -2,3 +2,5 @@
 
 pub mod clock;
 pub mod exit_code;
+pub mod logging;
+pub mod signals;

@@ -8,8 +8,11 @@ use futures::future::BoxFuture;
 use crate::checkpoint::CheckpointReading;
 use crate::measures::Unread;
 
+mod brokers;
+pub mod kafka;
 pub mod stores;
 
+pub use brokers::{AgeRequest, BrokerReader, WantedTopic};
 pub use stores::RequestCounts;
 
 /// Reads one checkpoint, wherever it lies. The seam that rounds are tested through.

@@ -1,6 +1,18 @@
 //! PURE. What Kafka will delete, and when: what a broker says of a topic, the policy in force, the deadline that
-//! look-ups by time prove, the share of retention that is left.
+//! look-ups by time prove, the share of retention that is left, and the moment at which it will be used up.
 
+mod deadline;
+mod forecast;
+mod policy;
+mod ratio;
 mod reading;
+mod proofs;
+mod search;
 
+pub use deadline::{Deadline, deadline, oldest_unread};
+pub use forecast::{Sample, Threat, forecast};
+pub use policy::{Cleanup, Limit, Policy, Ruling};
+pub use proofs::Proofs;
+pub use ratio::{Standing, float, ratio, size_at_work};
 pub use reading::{Age, ClusterReading, Limits, PartitionReading, TopicId, TopicReading, TopicSight};
+pub use search::Search;

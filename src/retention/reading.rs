@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::measures::{Moment, Offset, TopicName, TopicPartition, Unread};
 
 /// A topic's identity: sixteen bytes that change when a topic is deleted and made again.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TopicId(pub [u8; 16]);
 
 impl fmt::Debug for TopicId {
@@ -38,6 +40,17 @@ pub enum TopicSight {
     Absent,
     /// No good answer.
     Unread(Unread),
+}
+
+impl TopicSight {
+    /// The topic, if it exists and was read.
+    #[must_use]
+    pub const fn seen(&self) -> Option<&TopicReading> {
+        match self {
+            Self::Seen(reading) => Some(reading),
+            Self::Absent | Self::Unread(_) => None,
+        }
+    }
 }
 
 /// One existing topic.

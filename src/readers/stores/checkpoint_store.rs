@@ -40,6 +40,14 @@ pub struct RequestCounts {
     pub get: u64,
 }
 
+impl RequestCounts {
+    /// Each operation with its count, in the order of their names.
+    #[must_use]
+    pub const fn by_operation(self) -> [(&'static str, u64); 2] {
+        [("get", self.get), ("list", self.list)]
+    }
+}
+
 /// One checkpoint in one store.
 #[derive(Debug)]
 pub struct CheckpointStore {

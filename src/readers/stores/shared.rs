@@ -40,6 +40,8 @@ struct Rest {
     until: Option<Instant>,
     /// Rests in a row.
     rests: u32,
+    /// One request is out to see whether the store is back.
+    is_tried: bool,
     why: &'static str,
 }
 
@@ -97,21 +99,21 @@ impl SharedStore {
         operation: impl Future<Output = object_store::Result<T>>,
     ) -> Result<T, Failure> {
         let place = self.places.acquire().await;
-        self.refuse_while_resting()?;
+        let role = self.enter()?;
         // counted before it runs: the reading's deadline may end it
         count.fetch_add(1, Ordering::Relaxed);
-        let (outcome, answers) = self.limited(operation).await?;
+        let (outcome, answers) = self.limited(operation, role).await?;
         count.fetch_add(answers.requests.saturating_sub(1), Ordering::Relaxed);
         drop(place);
         let outcome = outcome.map_err(|error| classify(&error, answers));
-        self.note(outcome.as_ref().map_or_else(|failure| failure.verdict, |_| Verdict::Answers));
+        self.note(role, outcome.as_ref().map_or_else(|failure| failure.verdict, |_| Verdict::Answers));
         outcome
     }
 
-    async fn limited<T>(&self, operation: impl Future<Output = T>) -> Result<(T, Answers), Failure> {
+    async fn limited<T>(&self, operation: impl Future<Output = T>, role: Role) -> Result<(T, Answers), Failure> {
         let Some(limit) = self.limit else { return Ok(noting(operation).await) };
         tokio::time::timeout(limit, noting(operation)).await.map_err(|_| {
-            self.note(Verdict::Silent);
+            self.note(role, Verdict::Silent);
             let words = format!("no answer within {}", humantime::format_duration(limit));
             Failure { reason: Reason::TimedOut, words, verdict: Verdict::Silent }
         })
@@ -121,34 +123,52 @@ impl SharedStore {
         self.rest.as_ref().map(|rest| rest.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn refuse_while_resting(&self) -> Result<(), Failure> {
-        let Some(rest) = self.rest() else { return Ok(()) };
-        let Some(left) = rest.until.and_then(|until| until.checked_duration_since(Instant::now())) else {
-            return Ok(());
+    /// Refuses while the store rests. The first request after a rest tries alone; the others wait for what it finds.
+    fn enter(&self) -> Result<Role, Failure> {
+        let Some(mut rest) = self.rest() else { return Ok(Role::Usual) };
+        let Some(until) = rest.until else { return Ok(Role::Usual) };
+        let now = Instant::now();
+        if until <= now {
+            rest.is_tried = true;
+            // in case that the reading's deadline ends the trial before it has an answer
+            rest.until = Some(now + FIRST_REST);
+            return Ok(Role::Trial);
+        }
+        let words = if rest.is_tried {
+            format!("the store {}; one request is trying whether it is back", rest.why)
+        } else {
+            let left = until.saturating_duration_since(now).as_secs_f64();
+            format!("the store {}; it is asked again in {left:.1} s", rest.why)
         };
-        let words = format!("the store {}; it is asked again in {:.1} s", rest.why, left.as_secs_f64());
         Err(Failure { reason: Reason::Unreachable, words, verdict: Verdict::Answers })
     }
 
     /// Requests that were under way together fail together: that is one rest, not many.
-    fn note(&self, verdict: Verdict) {
+    fn note(&self, role: Role, verdict: Verdict) {
         let Some(mut rest) = self.rest() else { return };
-        let now = Instant::now();
+        if role == Role::Usual && rest.until.is_some() {
+            return;
+        }
         let (why, longest) = match verdict {
             Verdict::Answers => {
-                if rest.until.is_none_or(|until| until <= now) {
-                    *rest = Rest::default();
-                }
+                *rest = Rest::default();
                 return;
             }
             Verdict::Throttles => ("asked for fewer requests", LONGEST_REST),
             Verdict::Silent => ("did not answer a moment ago", LONGEST_REST_OF_SILENT),
         };
-        if rest.until.is_none_or(|until| until <= now) {
-            let length = FIRST_REST.saturating_mul(1 << rest.rests.min(10)).min(longest);
-            *rest = Rest { until: Some(now + jittered(length)), rests: rest.rests + 1, why };
-        }
+        let length = FIRST_REST.saturating_mul(1 << rest.rests.min(10)).min(longest);
+        let until = Some(Instant::now() + jittered(length));
+        *rest = Rest { until, rests: rest.rests + 1, is_tried: false, why };
     }
+}
+
+/// What a request is for the store's rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Usual,
+    /// It finds out whether the store is back.
+    Trial,
 }
 
 /// Between three quarters of a time and all of it, so that those who wait together do not come back together.

@@ -6,8 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use object_store::memory::InMemory;
+use object_store::throttle::{ThrottleConfig, ThrottledStore};
+
 use crate::measures::{Reason, Unread};
 use crate::readers::CheckpointReader;
+use crate::readers::stores::shared::SharedStore;
 use crate::readers::stores::{StoreKind, StoreSettings, Stores};
 
 const DEADLINE: Duration = Duration::from_secs(3);
@@ -112,4 +116,23 @@ async fn a_store_that_throttles_is_left_alone_by_all_its_queries() {
     assert_eq!(unread.reason, Reason::Unreachable);
     assert!(unread.detail.contains("the store asked for fewer requests; it is asked again in "), "{unread}");
     assert_eq!(server.asked(), asked);
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_rest_one_request_tries_alone_and_the_rests_grow() {
+    let an_hour = ThrottleConfig { wait_get_per_call: Duration::from_secs(3600), ..ThrottleConfig::default() };
+    let hanging = Arc::new(ThrottledStore::new(InMemory::new(), an_hour));
+    let store = SharedStore::new(hanging, 4, Some(Duration::from_secs(1)));
+    let count = std::sync::atomic::AtomicU64::new(0);
+    let fetch = async || store.fetch(&"a".into(), None, &count).await.unwrap_err();
+    let asked = || count.load(Ordering::Relaxed);
+    assert_eq!(fetch().await.reason, Reason::TimedOut);
+    for rest in [5, 10, 20, 20] {
+        assert_eq!(fetch().await.reason, Reason::Unreachable);
+        let before = asked();
+        tokio::time::advance(Duration::from_secs(rest)).await;
+        let (trial, other) = tokio::join!(fetch(), fetch());
+        assert_eq!((trial.reason, other.reason, asked()), (Reason::TimedOut, Reason::Unreachable, before + 1));
+        assert!(other.words.contains("one request is trying"), "{}", other.words);
+    }
 }

@@ -1,0 +1,47 @@
+//! The alerts, by what they are about.
+//!
+//! Texts speak to somebody who was just woken: what is so, what Spark will do, which command to run. Numbers that a
+//! person compares with Spark's own messages are printed in full, never as 1.2e+06.
+
+pub(super) mod loss;
+pub(super) mod retention;
+pub(super) mod identity;
+pub(super) mod checkpoint;
+pub(super) mod own;
+
+use super::inputs::{Inputs, Share};
+use super::promql::{Matcher, Matching, Series};
+use super::rule::{Rule, Severity, minutes};
+use crate::metrics::catalogue::Metric;
+
+/// Most alerts go on for so long after their condition was last seen, so that a restart of the watcher is no all-clear.
+const KEEP: std::time::Duration = minutes(10);
+
+impl Inputs {
+    fn newest(&self, metric: &'static Metric) -> Series {
+        Series::newest(metric, self.window)
+    }
+}
+
+impl Share<'_> {
+    /// The series of this part's queries.
+    fn of(&self, mut series: Series) -> Series {
+        let matching = match self.query {
+            Some(query) => Matching::Is(query.to_owned()),
+            None if self.except.is_empty() => return series,
+            None => Matching::NoneOf(self.except.iter().map(|query| (*query).to_owned()).collect()),
+        };
+        series.matchers.insert(0, Matcher { label: "query", matching });
+        series
+    }
+
+    fn static_query(&self) -> Option<String> {
+        self.query.map(str::to_owned)
+    }
+}
+
+/// A critical rule and its warning share condition and texts and differ in how long they wait.
+fn both_severities(warning: Rule, critical_after: std::time::Duration) -> Vec<Rule> {
+    let critical = Rule { severity: Severity::Critical, hold: critical_after, ..warning.clone() };
+    vec![warning, critical]
+}

@@ -1,0 +1,107 @@
+//! What the rules are made from: nothing but numbers, names and links.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+
+/// Everything that decides what the rule file says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Inputs {
+    /// Version of the program, for the header.
+    pub version: String,
+    /// How many queries are configured, for the header.
+    pub queries: usize,
+    /// For every query without thresholds of its own, also those that are found later.
+    pub defaults: Thresholds,
+    /// By query.
+    pub overrides: BTreeMap<String, Thresholds>,
+    /// How far back rules look for a value.
+    pub window: Duration,
+    /// The longest poll interval of any cluster.
+    pub poll_interval: Duration,
+    /// Where the runbooks are; `None`: no link.
+    pub runbook_base_url: Option<String>,
+    /// Where the dashboards are, such as `https://grafana.example/d/`; `None`: no link.
+    pub dashboard_base_url: Option<String>,
+}
+
+/// When alerts on a query are raised.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Thresholds {
+    /// Remaining share of retention below which there is a warning.
+    pub risk_warning: f64,
+    /// Remaining share of retention below which somebody is woken.
+    pub risk_critical: f64,
+    /// After how many expected intervals without progress a query counts as stalled.
+    pub stalled_after: u32,
+    /// How often a batch should complete, as configured.
+    pub expected_interval: Duration,
+}
+
+impl Thresholds {
+    /// Taken for the expected interval where none is configured: a rule needs a literal, and what the daemon learns
+    /// of a query's rhythm is not known when the file is written.
+    pub const LEARNED_INTERVAL: Duration = Duration::from_secs(10 * 60);
+}
+
+impl Default for Thresholds {
+    fn default() -> Self {
+        Self { risk_warning: 0.5, risk_critical: 0.2, stalled_after: 3, expected_interval: Self::LEARNED_INTERVAL }
+    }
+}
+
+impl Default for Inputs {
+    fn default() -> Self {
+        Self {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            queries: 0,
+            defaults: Thresholds::default(),
+            overrides: BTreeMap::new(),
+            window: Duration::from_secs(5 * 60),
+            poll_interval: Duration::from_secs(30),
+            runbook_base_url: None,
+            dashboard_base_url: None,
+        }
+    }
+}
+
+impl Inputs {
+    /// A hash over all of them, so that two files can be told to stem from one configuration.
+    #[must_use]
+    pub fn sha256(&self) -> String {
+        hex(&Sha256::digest(format!("{self:?}")))
+    }
+
+    /// Who shares the default rule and who needs one alone, for a rule that depends on `literals` of the thresholds.
+    /// A query whose own thresholds change nothing in this rule stays with the others.
+    pub(super) fn split<T: PartialEq>(&self, literals: impl Fn(&Thresholds) -> T) -> Vec<Share<'_>> {
+        let usual = literals(&self.defaults);
+        let own: Vec<_> = self.overrides.iter().filter(|(_, thresholds)| literals(thresholds) != usual).collect();
+        let others = Share {
+            query: None,
+            except: own.iter().map(|(query, _)| query.as_str()).collect(),
+            thresholds: &self.defaults,
+        };
+        let alone = own.iter().map(|(query, thresholds)| Share { query: Some(query), except: Vec::new(), thresholds });
+        std::iter::once(others).chain(alone).collect()
+    }
+}
+
+/// One rule's part of the queries.
+pub(super) struct Share<'a> {
+    /// The only query; `None`: all but those in `except`.
+    pub(super) query: Option<&'a str>,
+    /// Queries that have a rule of their own.
+    pub(super) except: Vec<&'a str>,
+    /// What counts for this part.
+    pub(super) thresholds: &'a Thresholds,
+}
+
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("a String takes everything");
+        text
+    })
+}

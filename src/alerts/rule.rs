@@ -1,0 +1,60 @@
+//! One alert, and a group of them.
+
+use std::time::Duration;
+
+use super::promql::Condition;
+
+/// How loud an alert is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Wakes somebody.
+    Critical,
+    /// A ticket for the day.
+    Warning,
+}
+
+impl Severity {
+    /// The label's value.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Critical => "critical",
+            Self::Warning => "warning",
+        }
+    }
+}
+
+/// One alert rule.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rule {
+    /// Its name; several rules share it when they differ in severity or query.
+    pub alert: &'static str,
+    /// How loud.
+    pub severity: Severity,
+    /// What must hold.
+    pub condition: Condition,
+    /// … and for how long.
+    pub hold: Duration,
+    /// How long it goes on firing after the condition was last seen: longer than one restart of the watcher.
+    pub keep_firing: Duration,
+    /// The one query this rule is about, as a static label: without it the rule would count as a double of the
+    /// default one.
+    pub query: Option<String>,
+    /// One sentence, without values.
+    pub summary: &'static str,
+    /// What to know and what to run, as a template of Prometheus.
+    pub description: &'static str,
+}
+
+/// Rules that are evaluated together. They carry no interval of their own: how often is Prometheus' business.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// Unique in the file.
+    pub name: &'static str,
+    /// In order.
+    pub rules: Vec<Rule>,
+}
+
+pub(super) const fn minutes(minutes: u64) -> Duration {
+    Duration::from_secs(minutes * 60)
+}

@@ -1,0 +1,11 @@
+//! Times in answers: RFC 3339, in UTC, to the millisecond.
+
+use chrono::{DateTime, SecondsFormat};
+
+use crate::measures::Moment;
+
+/// The moment as RFC 3339; absent for one that no calendar has.
+#[must_use]
+pub fn rfc3339(at: Moment) -> Option<String> {
+    DateTime::from_timestamp_millis(at.millis()).map(|time| time.to_rfc3339_opts(SecondsFormat::Millis, true))
+}

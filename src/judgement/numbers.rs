@@ -1,0 +1,269 @@
+//! The numbers of a partition, by its row. Nothing is negative but headroom; what cannot be known is absent.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use super::memory::PartitionMemory;
+use super::needs::{Need, Origin};
+use super::partition::Round;
+use super::rows::Row;
+use super::states::{PartitionProblem, PartitionState};
+use super::verdict::PartitionVerdict;
+use crate::measures::Offset;
+use crate::retention::{
+    Age, Cleanup, Deadline, Limit, PartitionReading, Policy, Sample, Standing, Threat, deadline, forecast,
+    oldest_unread, ratio, size_at_work,
+};
+
+/// Rates are made of so long a past, or of ten intervals if that is longer.
+const PAST: Duration = Duration::from_secs(3600);
+const INTERVALS: u32 = 10;
+/// So many samples describe that past.
+const SAMPLES: u32 = 24;
+
+/// What the numbers of one partition are made of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Known<'a> {
+    pub row: Row,
+    pub need: &'a Need,
+    pub read: Option<&'a PartitionReading>,
+    pub policy: Policy,
+    pub age: Option<&'a Age>,
+}
+
+/// A verdict without any number.
+pub(super) fn nothing(state: PartitionState) -> PartitionVerdict {
+    PartitionVerdict {
+        state,
+        reason: Cow::Borrowed(""),
+        problems: BTreeSet::new(),
+        committed: None,
+        planned: None,
+        earliest: None,
+        latest: None,
+        headroom: None,
+        lag: None,
+        lost: None,
+        possibly_lost: None,
+        beyond_end: None,
+        ratio: None,
+        deadline: None,
+        forecast: None,
+        oldest_unread: None,
+    }
+}
+
+/// The numbers that belong to a row. The memory already holds this round's bounds.
+pub(super) fn of(round: &Round<'_>, known: &Known<'_>, one: &mut PartitionMemory) -> PartitionVerdict {
+    let Known { row, need, .. } = *known;
+    let mut verdict = nothing(row.state());
+    verdict.committed = need.committed;
+    verdict.planned = need.planned;
+    if let Some(read) = known.read {
+        verdict.earliest = Some(read.earliest);
+        verdict.latest = Some(read.latest);
+        offsets(round, known, read, &mut verdict);
+        retention(round, known, read, one, &mut verdict);
+    }
+    verdict.problems = problems(known, &verdict);
+    verdict
+}
+
+fn offsets(round: &Round<'_>, known: &Known<'_>, read: &PartitionReading, verdict: &mut PartitionVerdict) {
+    let PartitionReading { earliest, latest, .. } = *read;
+    let end = round.end(read);
+    let needed = known.need.offset().unwrap_or(earliest);
+    let open = if round.young { known.need.planned.map_or(needed, |planned| planned.min(earliest)) } else { needed };
+    match known.row {
+        Row::CaughtUp | Row::Behind => {
+            verdict.headroom = Some(needed.minus(earliest));
+            verdict.lag = Some(end.above(needed));
+            (verdict.lost, verdict.possibly_lost, verdict.beyond_end) = (Some(0), Some(0), Some(0));
+        }
+        Row::Lost | Row::PossiblyLost => {
+            let possibly = open.above(needed);
+            verdict.headroom = Some(needed.minus(earliest));
+            verdict.lag = Some(end.above(earliest));
+            verdict.possibly_lost = Some(possibly);
+            verdict.lost = Some(earliest.above(needed) - possibly);
+            verdict.beyond_end = Some(0);
+        }
+        Row::NoPosition { lost } => {
+            verdict.lag =
+                (known.need.origin != Origin::NotFixed || known.need.planned.is_some()).then(|| end.above(earliest));
+            verdict.lost = lost.then(|| earliest.above(Offset::ZERO));
+        }
+        Row::Starting => verdict.lag = Some(end.above(earliest)),
+        Row::Suspected => verdict.lag = Some(end.above(needed.max(earliest))),
+        Row::Recreated => {
+            verdict.lag = Some(latest.above(earliest));
+            verdict.beyond_end = Some(needed.above(latest));
+        }
+        Row::Beyond { confirmed } => {
+            verdict.lag = (!confirmed).then_some(0);
+            verdict.beyond_end = Some(needed.above(latest));
+        }
+        Row::OtherCluster | Row::Missing { .. } | Row::Crossed | Row::PassedByTheEnd | Row::MovedBack => {}
+    }
+}
+
+fn retention(
+    round: &Round<'_>,
+    known: &Known<'_>,
+    read: &PartitionReading,
+    one: &mut PartitionMemory,
+    verdict: &mut PartitionVerdict,
+) {
+    let needed = match known.row {
+        Row::Lost | Row::PossiblyLost | Row::NoPosition { lost: true } => {
+            verdict.ratio = Some(0.0);
+            return;
+        }
+        Row::CaughtUp | Row::Behind | Row::Starting => known.need.offset(),
+        Row::NoPosition { .. } if round.reads_new_partitions() && known.need.origin == Origin::BrokerOnly => {
+            Some(read.earliest)
+        }
+        _ => None,
+    };
+    let Some(needed) = needed else { return };
+    let policy = known.policy;
+    let unread = needed < read.latest;
+    let skew = round.settings.clock_skew;
+    // Where records are compacted too nothing is proved, and the same bound is an estimate good enough for a share.
+    let estimating = Policy { cleanup: Cleanup::Delete, ..policy };
+    let standing = Standing {
+        needed,
+        earliest: read.earliest,
+        latest: read.latest,
+        moving: moving(round, one),
+        oldest: read.oldest.map(|(_, at)| at.min(round.now)),
+        deadline: deadline(estimating, unread, known.age, round.now, skew),
+    };
+    verdict.ratio = ratio(policy, &standing, round.now);
+    verdict.deadline = deadline(policy, unread, known.age, round.now, skew);
+    verdict.oldest_unread = if unread { oldest_unread(known.age, needed, round.now) } else { None };
+    if known.need.committed.is_some() {
+        sample(round, read, needed, verdict.deadline, one);
+        verdict.forecast = projected(round, policy, &standing, one);
+    }
+}
+
+fn past(round: &Round<'_>) -> Duration {
+    PAST.max(round.interval.saturating_mul(INTERVALS))
+}
+
+/// Earliest rose in at least two rounds of the recent past.
+fn moving(round: &Round<'_>, one: &PartitionMemory) -> bool {
+    matches!(one.rises.as_slice(), [first, _] if round.now.since(*first) <= past(round))
+}
+
+/// Adds this round to the window. Samples that stand close make room for newer ones, so that the window stays short.
+fn sample(
+    round: &Round<'_>,
+    read: &PartitionReading,
+    committed: Offset,
+    deadline: Option<Deadline>,
+    one: &mut PartitionMemory,
+) {
+    let now = Sample { at: round.now, earliest: read.earliest, latest: read.latest, committed, deadline };
+    let oldest = round.now.minus(past(round));
+    one.window.retain(|sample| sample.at >= oldest && sample.committed <= committed);
+    let close =
+        |pair: &[Sample]| matches!(pair, [.., before, last] if last.at.since(before.at) < past(round) / SAMPLES);
+    if close(&one.window) {
+        one.window.pop();
+    }
+    one.window.push(now);
+}
+
+fn projected(round: &Round<'_>, policy: Policy, standing: &Standing, one: &PartitionMemory) -> Option<Deadline> {
+    if matches!((policy.time, policy.size), (Limit::Unlimited, Limit::Unlimited)) {
+        return Some(Deadline::Never);
+    }
+    let threat = if size_at_work(policy, standing, round.now) {
+        Threat::Size
+    } else if matches!(policy.time, Limit::At(_)) && policy.proves_by_time() {
+        Threat::Time
+    } else {
+        return None;
+    };
+    forecast(threat, &one.window, round.interval)
+}
+
+fn problems(known: &Known<'_>, verdict: &PartitionVerdict) -> BTreeSet<PartitionProblem> {
+    let mut problems = BTreeSet::new();
+    let from_the_row = match known.row {
+        Row::Recreated => Some(PartitionProblem::Recreated),
+        Row::Beyond { confirmed: true } => Some(PartitionProblem::BeyondEnd),
+        Row::OtherCluster | Row::PassedByTheEnd | Row::MovedBack => Some(PartitionProblem::Unverified),
+        Row::NoPosition { lost: false } | Row::Starting => Some(PartitionProblem::Pending),
+        Row::Crossed
+        | Row::Suspected
+        | Row::PossiblyLost
+        | Row::Missing { confirmed: false }
+        | Row::Beyond { confirmed: false } => Some(PartitionProblem::Unconfirmed),
+        Row::Missing { confirmed: true } | Row::NoPosition { lost: true } | Row::Lost | Row::CaughtUp | Row::Behind => {
+            None
+        }
+    };
+    problems.extend(from_the_row);
+    if known.row == Row::PassedByTheEnd {
+        problems.insert(PartitionProblem::BeyondEnd);
+    }
+    if verdict.lost.is_some_and(|lost| lost > 0) {
+        problems.insert(PartitionProblem::Lost);
+    }
+    if verdict.possibly_lost.is_some_and(|lost| lost > 0) {
+        problems.insert(PartitionProblem::PossiblyLost);
+    }
+    let unread = known.read.is_some_and(|read| known.need.offset().is_some_and(|needed| needed < read.latest));
+    if matches!(known.row, Row::CaughtUp | Row::Behind | Row::Starting) && unread && verdict.ratio.is_none() {
+        problems.insert(PartitionProblem::RetentionUnknown);
+    }
+    problems
+}
+
+/// Whether little retention is left, or will be soon.
+pub(super) fn at_risk(round: &Round<'_>, row: Row, verdict: &PartitionVerdict, retention: Option<Duration>) -> bool {
+    if matches!(row, Row::Lost | Row::NoPosition { lost: true }) {
+        return false;
+    }
+    let horizon = round.settings.forecast_warning.min(retention.map_or(Duration::MAX, |retention| retention / 2));
+    let soon = |forecast: Deadline| matches!(forecast, Deadline::At(at) if at.since(round.now) < horizon);
+    verdict.ratio.is_some_and(|ratio| ratio < round.settings.risk_warning) || verdict.forecast.is_some_and(soon)
+}
+
+/// How long a record lives in this partition: `retention.ms`, or as observed where size cuts the log.
+pub(super) fn retention_here(
+    round: &Round<'_>,
+    policy: Policy,
+    read: Option<&PartitionReading>,
+    one: &PartitionMemory,
+) -> Option<Duration> {
+    let observed = read.and_then(|read| observed_retention(policy, read, one, round));
+    match policy.time {
+        _ if observed.is_some() => observed,
+        Limit::At(retention) => Some(retention),
+        Limit::Unlimited | Limit::Unknown => None,
+    }
+}
+
+/// Since when the oldest record lies in a log that size cuts: the retention that was observed.
+fn observed_retention(
+    policy: Policy,
+    read: &PartitionReading,
+    one: &PartitionMemory,
+    round: &Round<'_>,
+) -> Option<Duration> {
+    let standing = Standing {
+        needed: read.latest,
+        earliest: read.earliest,
+        latest: read.latest,
+        moving: moving(round, one),
+        oldest: read.oldest.map(|(_, at)| at.min(round.now)),
+        deadline: None,
+    };
+    let oldest = standing.oldest?;
+    size_at_work(policy, &standing, round.now).then(|| round.now.since(oldest))
+}

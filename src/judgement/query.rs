@@ -1,0 +1,160 @@
+//! The state of a query: the worst that stands, and each condition for itself.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::memory::QueryMemory;
+use super::settings::{QuerySettings, Watch};
+use super::states::{Condition, PartitionState, QueryState};
+use super::verdict::PartitionVerdict;
+use crate::measures::{TopicPartition, Unread};
+
+/// What the query as a whole contributes, besides its partitions.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Whole<'a> {
+    /// Why the checkpoint was not read.
+    pub unreadable: Option<&'a Unread>,
+    /// The whole round told nothing of the partitions: the last state may not get better.
+    pub blind: bool,
+    /// No progress for too long.
+    pub stalled: bool,
+}
+
+/// The state, its reason, and every condition.
+pub(super) fn state(
+    settings: &QuerySettings,
+    whole: Whole<'_>,
+    partitions: &BTreeMap<TopicPartition, PartitionVerdict>,
+    memory: &QueryMemory,
+) -> (QueryState, Cow<'static, str>, BTreeSet<Condition>) {
+    let mut conditions = conditions(settings, whole, partitions, memory);
+    let lag = partitions.values().any(|verdict| verdict.lag.is_some_and(|lag| lag > 0));
+    let mut state = conditions.iter().filter_map(|condition| of(*condition)).min().unwrap_or(if lag {
+        QueryState::Behind
+    } else {
+        QueryState::Idle
+    });
+    if whole.blind
+        && let Some(last) = memory.state.filter(|last| *last != QueryState::Superseded)
+    {
+        state = state.min(last);
+        conditions.extend(memory.conditions.iter().filter(|condition| keeps(**condition)));
+    }
+    let reason = reason(state, whole, partitions, memory);
+    (state, reason, conditions)
+}
+
+fn conditions(
+    settings: &QuerySettings,
+    whole: Whole<'_>,
+    partitions: &BTreeMap<TopicPartition, PartitionVerdict>,
+    memory: &QueryMemory,
+) -> BTreeSet<Condition> {
+    let mut conditions: BTreeSet<Condition> =
+        partitions.values().filter_map(|verdict| of_partition(verdict.state)).collect();
+    let at_risk =
+        memory.topics.values().any(|topic| topic.partitions.values().any(|one| one.at_risk && !one.dismissed));
+    let not_started = memory.checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.newest_planned.is_none());
+    let of_the_whole = [
+        (memory.mismatch.is_some(), Condition::ClusterMismatch),
+        (whole.unreadable.is_some(), Condition::Unreadable),
+        (at_risk, Condition::AtRisk),
+        (whole.stalled && settings.watch == Watch::Active, Condition::Stalled),
+        (whole.blind && whole.unreadable.is_none(), Condition::Unknown),
+        (not_started, Condition::NotStarted),
+        (settings.watch == Watch::Parked, Condition::Parked),
+    ];
+    conditions.extend(of_the_whole.into_iter().filter(|(holds, _)| *holds).map(|(_, condition)| condition));
+    conditions
+}
+
+/// Conditions that a blind round cannot end.
+const fn keeps(condition: Condition) -> bool {
+    !matches!(
+        condition,
+        Condition::Unreadable | Condition::Unknown | Condition::Parked | Condition::Superseded | Condition::Stalled
+    )
+}
+
+const fn of_partition(state: PartitionState) -> Option<Condition> {
+    match state {
+        PartitionState::Unknown => Some(Condition::Unknown),
+        PartitionState::Gone => Some(Condition::Gone),
+        PartitionState::Recreated => Some(Condition::Recreated),
+        PartitionState::BeyondEnd => Some(Condition::BeyondEnd),
+        PartitionState::Unverified => Some(Condition::Unverified),
+        PartitionState::Lost => Some(Condition::Lost),
+        PartitionState::Unconfirmed | PartitionState::Pending | PartitionState::CaughtUp | PartitionState::Behind => {
+            None
+        }
+    }
+}
+
+const fn of(condition: Condition) -> Option<QueryState> {
+    match condition {
+        Condition::ClusterMismatch => Some(QueryState::ClusterMismatch),
+        Condition::Recreated => Some(QueryState::Recreated),
+        Condition::Lost => Some(QueryState::Lost),
+        Condition::BeyondEnd => Some(QueryState::BeyondEnd),
+        Condition::Gone => Some(QueryState::Gone),
+        Condition::Unreadable => Some(QueryState::Unreadable),
+        Condition::AtRisk => Some(QueryState::AtRisk),
+        Condition::Stalled => Some(QueryState::Stalled),
+        Condition::Unverified => Some(QueryState::Unverified),
+        Condition::Unknown => Some(QueryState::Unknown),
+        Condition::NotStarted => Some(QueryState::NotStarted),
+        Condition::Parked | Condition::Superseded => None,
+    }
+}
+
+fn reason(
+    state: QueryState,
+    whole: Whole<'_>,
+    partitions: &BTreeMap<TopicPartition, PartitionVerdict>,
+    memory: &QueryMemory,
+) -> Cow<'static, str> {
+    let first = |wanted: PartitionState| {
+        let mut of_it = partitions.iter().filter(|(_, verdict)| verdict.state == wanted);
+        let (at, verdict) = of_it.next()?;
+        let more = of_it.count();
+        let others = if more == 0 { String::new() } else { format!(" (and {more} more partitions)") };
+        Some(Cow::Owned(format!("{at}: {}{others}", verdict.reason)))
+    };
+    let told = match state {
+        QueryState::ClusterMismatch => memory.mismatch.as_ref().map(|latch| Cow::Owned(latch.detail.clone())),
+        QueryState::Recreated => first(PartitionState::Recreated),
+        QueryState::Lost => first(PartitionState::Lost),
+        QueryState::BeyondEnd => first(PartitionState::BeyondEnd),
+        QueryState::Gone => first(PartitionState::Gone),
+        QueryState::Unverified => first(PartitionState::Unverified),
+        QueryState::Unknown => first(PartitionState::Unknown),
+        QueryState::Unreadable => whole.unreadable.map(|unread| Cow::Owned(unread.to_string())),
+        QueryState::AtRisk => riskiest(partitions),
+        QueryState::Stalled => Some(stalled(memory)),
+        QueryState::NotStarted => Some(Cow::Borrowed("no batch planned yet")),
+        QueryState::Behind => Some(Cow::Borrowed("unread data, all of it still there")),
+        QueryState::Idle => Some(Cow::Borrowed("nothing unread")),
+        QueryState::Superseded => Some(Cow::Borrowed("a newer checkpoint took its place")),
+    };
+    told.unwrap_or(Cow::Borrowed("as when last read"))
+}
+
+fn stalled(memory: &QueryMemory) -> Cow<'static, str> {
+    let open = memory
+        .checkpoint
+        .as_ref()
+        .filter(|checkpoint| checkpoint.batch_open)
+        .and_then(|checkpoint| checkpoint.newest_planned);
+    match open {
+        Some(batch) => Cow::Owned(format!("unread data and no progress; batch {batch} is open")),
+        None => Cow::Borrowed("unread data and no progress, no batch is open; a restart may be failing"),
+    }
+}
+
+fn riskiest(partitions: &BTreeMap<TopicPartition, PartitionVerdict>) -> Option<Cow<'static, str>> {
+    let candidates = partitions.iter().filter(|(_, verdict)| verdict.state != PartitionState::Lost);
+    let (at, ratio) = candidates
+        .filter_map(|(at, verdict)| Some((at, verdict.ratio?)))
+        .min_by(|(_, one), (_, other)| one.total_cmp(other))?;
+    Some(Cow::Owned(format!("{at}: {:.0} % of retention is left before unread data can be deleted", ratio * 100.0)))
+}

@@ -1,0 +1,165 @@
+//! One long-lived client per cluster, and the threads that may wait for it.
+//!
+//! Every call of librdkafka blocks, and dropping a client joins its threads. So calls run on threads of their own, and
+//! the last hold on a client is let go by one of those, never by a worker of the async runtime.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use rdkafka::client::Client;
+use rdkafka::config::FromClientConfigAndContext;
+use rdkafka::consumer::{BaseConsumer, Consumer};
+use tokio::time::Instant;
+
+use super::context::Context;
+use super::librdkafka::CallError;
+use super::properties::{OpenError, client_config, refusal};
+use crate::measures::{Reason, Unread};
+
+/// How often the client's events (logs, errors, token refreshes) are served when none wakes us.
+const SERVE: Duration = Duration::from_millis(500);
+/// One slice of waiting for a first answer, so that a wrong password is not waited out.
+const SLICE: Duration = Duration::from_secs(1);
+/// The longest wait for a first answer.
+const FIRST_ANSWER: Duration = Duration::from_secs(10);
+
+/// A consumer-type client without a group, which can neither create a topic nor a group.
+pub(super) struct Connection {
+    consumer: BaseConsumer<Context>,
+    /// Ids of brokers, the one that answered last first.
+    brokers: Mutex<Vec<i32>>,
+    requests: Mutex<BTreeMap<&'static str, u64>>,
+}
+
+impl Connection {
+    pub(super) fn client(&self) -> &Client<Context> {
+        self.consumer.client()
+    }
+
+    /// Counts one request to one broker.
+    pub(super) fn count(&self, api: &'static str) {
+        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        *requests.entry(api).or_default() += 1;
+    }
+
+    pub(super) fn requests(&self) -> BTreeMap<&'static str, u64> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The cluster's id, once a broker said it.
+    pub(super) fn cluster_id(&self) -> Option<String> {
+        self.client().fetch_cluster_id(Duration::from_millis(100))
+    }
+
+    /// Asks whichever broker can be reached for the list of brokers. This also refreshes what the client knows of
+    /// leaders.
+    pub(super) fn refresh(&self, until: Instant) -> Result<(), Unread> {
+        let until = until.min(Instant::now() + FIRST_ANSWER);
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                let none = || Unread::new(Reason::TimedOut, "no broker answered in time");
+                return Err(self.client().context().cause().unwrap_or_else(none));
+            }
+            self.count("metadata");
+            match self.client().fetch_metadata(None, left.min(SLICE)) {
+                Ok(metadata) if !metadata.brokers().is_empty() => {
+                    let ids = metadata.brokers().iter().map(rdkafka::metadata::MetadataBroker::id).collect();
+                    *self.brokers.lock().unwrap_or_else(PoisonError::into_inner) = ids;
+                    self.client().context().forget_troubles();
+                    return Ok(());
+                }
+                Ok(_) => thread::sleep(left.min(Duration::from_millis(100))),
+                Err(_) if self.client().context().hopeless() => {
+                    // A connection that is closed without a word leaves no cause.
+                    let closed = "no broker keeps a connection: not Kafka, or security.protocol is not right";
+                    let unexplained = || Unread::new(Reason::Unreachable, closed);
+                    return Err(self.client().context().cause().unwrap_or_else(unexplained));
+                }
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// Asks one broker, and another when the first does not answer; then learns anew which brokers there are, and
+    /// tries once more.
+    pub(super) fn ask_any<T>(
+        &self,
+        until: Instant,
+        longest: Duration,
+        api: &'static str,
+        ask: impl Fn(i32, Duration) -> Result<T, CallError>,
+    ) -> Result<T, Unread> {
+        if self.brokers().is_empty() {
+            self.refresh(until)?;
+        }
+        let mut last = None;
+        let mut tried = 0;
+        while tried < 3 {
+            if tried == 2 {
+                self.refresh(until)?;
+            }
+            let Some(broker) = self.brokers().first().copied() else { break };
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            self.count(api);
+            match ask(broker, left.min(longest)) {
+                Ok(answer) => {
+                    self.client().context().forget_troubles();
+                    return Ok(answer);
+                }
+                Err(error) => {
+                    tracing::debug!(target: "kafka", broker, api, %error, "no answer");
+                    last = Some(error);
+                    self.ask_another_first();
+                    tried += 1;
+                }
+            }
+        }
+        let timed_out = || Unread::new(Reason::TimedOut, "the deadline passed");
+        let error = last.map(|error| super::faults::unread(&error));
+        Err(self.client().context().cause().or(error).unwrap_or_else(timed_out))
+    }
+
+    /// The next call that may go to any broker goes to another one.
+    pub(super) fn ask_another_first(&self) {
+        let mut brokers = self.brokers.lock().unwrap_or_else(PoisonError::into_inner);
+        if !brokers.is_empty() {
+            brokers.rotate_left(1);
+        }
+    }
+
+    fn brokers(&self) -> Vec<i32> {
+        self.brokers.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Makes a client and the thread that serves its events. Nothing is connected yet.
+///
+/// That thread holds the client until it is the last to do so, passes under way included. So the client is taken down
+/// there, where waiting harms nobody.
+pub(super) fn open(
+    cluster: &str,
+    bootstrap_servers: &str,
+    properties: &BTreeMap<String, String>,
+) -> Result<Arc<Connection>, OpenError> {
+    let config = client_config(bootstrap_servers, properties)?;
+    let consumer = BaseConsumer::from_config_and_context(&config, Context::new(cluster))
+        .map_err(|error| refusal(&error, properties))?;
+    let connection = Arc::new(Connection { consumer, brokers: Mutex::default(), requests: Mutex::default() });
+    let served = Arc::clone(&connection);
+    thread::Builder::new()
+        .name("kafka-events".to_owned())
+        .spawn(move || {
+            // Unpolled events pile up, and a token is never refreshed. No message can come: nothing is assigned.
+            while Arc::strong_count(&served) > 1 {
+                drop(served.consumer.poll(SERVE));
+            }
+        })
+        .map_err(OpenError::Thread)?;
+    Ok(connection)
+}

@@ -1,0 +1,138 @@
+//! What librdkafka says beside its answers: the only place where the cause of a failure is put into words.
+
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rdkafka::ClientContext;
+use rdkafka::config::RDKafkaLogLevel;
+use rdkafka::consumer::ConsumerContext;
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+
+use crate::measures::{Reason, Unread};
+
+/// Listens to one client. Keeps the most telling trouble since the last good answer.
+#[derive(Default)]
+pub(super) struct Context {
+    cluster: String,
+    troubles: Mutex<Troubles>,
+}
+
+#[derive(Debug, Default)]
+struct Troubles {
+    /// The most telling error, with its rank.
+    cause: Option<(u8, Reason, String)>,
+    /// All brokers are down.
+    all_down: bool,
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context").field("cluster", &self.cluster).finish_non_exhaustive()
+    }
+}
+
+impl Context {
+    pub(super) fn new(cluster: &str) -> Self {
+        Self { cluster: cluster.to_owned(), troubles: Mutex::default() }
+    }
+
+    /// An answer came: what was in the way before is over.
+    pub(super) fn forget_troubles(&self) {
+        *self.troubles() = Troubles::default();
+    }
+
+    /// Why the cluster can not be reached, if librdkafka said so.
+    pub(super) fn cause(&self) -> Option<Unread> {
+        self.troubles().cause.as_ref().map(|(_, reason, words)| Unread::new(*reason, words.clone()))
+    }
+
+    /// Whether waiting longer is of no use in this round: refused by all, or the credentials are wrong.
+    pub(super) fn hopeless(&self) -> bool {
+        let troubles = self.troubles();
+        troubles.all_down || troubles.cause.as_ref().is_some_and(|(_, reason, _)| *reason == Reason::Denied)
+    }
+
+    fn troubles(&self) -> MutexGuard<'_, Troubles> {
+        self.troubles.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, code: Option<RDKafkaErrorCode>, words: &str) {
+        let (rank, reason) = match code {
+            Some(RDKafkaErrorCode::Authentication | RDKafkaErrorCode::SaslAuthenticationFailed) => (4, Reason::Denied),
+            Some(RDKafkaErrorCode::SSL) => (3, Reason::Unreachable),
+            Some(RDKafkaErrorCode::Resolve) => (2, Reason::Unreachable),
+            Some(RDKafkaErrorCode::AllBrokersDown) => {
+                self.troubles().all_down = true;
+                return;
+            }
+            Some(RDKafkaErrorCode::OperationTimedOut | RDKafkaErrorCode::RequestTimedOut) => (1, Reason::TimedOut),
+            _ => (1, Reason::Unreachable),
+        };
+        self.keep(rank, reason, words);
+    }
+
+    fn keep(&self, rank: u8, reason: Reason, words: &str) {
+        let mut troubles = self.troubles();
+        if troubles.cause.as_ref().is_none_or(|(known, _, _)| *known <= rank) {
+            troubles.cause = Some((rank, reason, words.to_owned()));
+        }
+    }
+}
+
+impl ClientContext for Context {
+    fn log(&self, level: RDKafkaLogLevel, facility: &str, words: &str) {
+        let cluster = self.cluster.as_str();
+        // Some failures of a connection, like one that hangs while it is set up, are only logged.
+        if facility == "FAIL" {
+            let reason = if words.contains("timed out") { Reason::TimedOut } else { Reason::Unreachable };
+            // The thread's name in front is of no use to a person.
+            self.keep(0, reason, words.split_once("]: ").map_or(words, |(_, rest)| rest));
+        }
+        match level {
+            RDKafkaLogLevel::Emerg | RDKafkaLogLevel::Alert | RDKafkaLogLevel::Critical => {
+                tracing::error!(target: "kafka", cluster, facility, "{words}");
+            }
+            RDKafkaLogLevel::Error | RDKafkaLogLevel::Warning => {
+                tracing::warn!(target: "kafka", cluster, facility, "{words}");
+            }
+            RDKafkaLogLevel::Notice | RDKafkaLogLevel::Info => {
+                tracing::info!(target: "kafka", cluster, facility, "{words}");
+            }
+            RDKafkaLogLevel::Debug => tracing::debug!(target: "kafka", cluster, facility, "{words}"),
+        }
+    }
+
+    // Nobody asked for statistics; parsing them would be the default.
+    fn stats_raw(&self, _: &[u8]) {}
+
+    fn error(&self, error: KafkaError, words: &str) {
+        tracing::debug!(target: "kafka", cluster = self.cluster.as_str(), "{words}");
+        self.note(error.rdkafka_error_code(), words);
+    }
+}
+
+impl ConsumerContext for Context {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_telling_trouble_is_kept_until_an_answer_comes() {
+        let context = Context::new("main");
+        assert_eq!(context.cause(), None);
+        context.log(RDKafkaLogLevel::Info, "FAIL", "b1: connection setup timed out");
+        assert_eq!(context.cause().map(|cause| cause.reason), Some(Reason::TimedOut));
+        let say = |code, words: &str| context.error(KafkaError::Global(code), words);
+        say(RDKafkaErrorCode::BrokerTransportFailure, "connection refused");
+        assert_eq!(context.cause(), Some(Unread::new(Reason::Unreachable, "connection refused")));
+        assert!(!context.hopeless());
+        say(RDKafkaErrorCode::Authentication, "wrong password");
+        say(RDKafkaErrorCode::BrokerTransportFailure, "disconnected");
+        say(RDKafkaErrorCode::AllBrokersDown, "1/1 brokers are down");
+        assert_eq!(context.cause(), Some(Unread::new(Reason::Denied, "wrong password")));
+        assert!(context.hopeless());
+        context.forget_troubles();
+        assert_eq!((context.cause(), context.hopeless()), (None, false));
+    }
+}

@@ -1,0 +1,206 @@
+//! What limits a topic's retention, read more rarely than offsets.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::faults;
+use super::librdkafka::{CallError, describe_configs};
+use super::lookups::Pass;
+use super::memory::Memory;
+use crate::measures::{Reason, TopicName, Unread};
+use crate::retention::{Limits, TopicId};
+
+const CHUNK: usize = 100;
+const CALL: Duration = Duration::from_secs(3);
+/// How long an answer serves.
+const FRESH: Duration = Duration::from_secs(300);
+const KEYS: [&str; 5] =
+    ["cleanup.policy", "retention.ms", "retention.bytes", "message.timestamp.type", "remote.storage.enable"];
+
+/// The newest word on one topic.
+#[derive(Clone, Debug)]
+pub(super) struct KnownLimits {
+    topic_id: Option<TopicId>,
+    /// The last good answer. It stays true until somebody changes it, so a failure after it does not undo it.
+    good: Option<Limits>,
+    /// Why the newest attempt failed.
+    failure: Option<Unread>,
+    asked: Instant,
+}
+
+impl KnownLimits {
+    fn is_due(&self, topic_id: Option<TopicId>, now: Instant) -> bool {
+        // What a broker can not do it will not learn within a round.
+        let retry = self.failure.as_ref().is_some_and(|failure| failure.reason != Reason::Unsupported);
+        self.topic_id != topic_id || retry || now.saturating_duration_since(self.asked) >= FRESH
+    }
+}
+
+/// Asks for what is due, and remembers it.
+pub(super) fn refresh(pass: &Pass<'_>, memory: &mut Memory, topics: &[(TopicName, Option<TopicId>)]) {
+    let now = Instant::now();
+    let due: Vec<&(TopicName, Option<TopicId>)> =
+        topics.iter().filter(|(name, id)| memory.limits.get(name).is_none_or(|known| known.is_due(*id, now))).collect();
+    for chunk in due.chunks(CHUNK) {
+        let names: Vec<TopicName> = chunk.iter().map(|(name, _)| TopicName::clone(name)).collect();
+        let answer = pass.connection.ask_any(pass.until, CALL, "describe_configs", |broker, timeout| {
+            describe_configs(pass.connection.client(), &names, &KEYS, broker, timeout)
+        });
+        for (name, id) in chunk {
+            let read = match &answer {
+                Ok(rows) => rows.get(name).map_or_else(|| Err(lacking()), read_row),
+                Err(unread) => Err(unread.clone()),
+            };
+            remember(&mut memory.limits, name, *id, read, now);
+        }
+    }
+}
+
+/// What is known of a topic, filled up with what was given by hand.
+pub(super) fn limits_of(memory: &Memory, topic: &TopicName) -> Option<Result<Limits, Unread>> {
+    let by_hand = memory.overrides.get(topic);
+    let known = memory.limits.get(topic);
+    match (known.and_then(|known| known.good.clone()), by_hand) {
+        (Some(told), Some(by_hand)) => Some(Ok(filled(told, by_hand))),
+        (Some(told), None) => Some(Ok(told)),
+        (None, Some(by_hand)) => Some(Ok(by_hand.clone())),
+        (None, None) => known.and_then(|known| known.failure.clone()).map(Err),
+    }
+}
+
+fn remember(
+    known: &mut BTreeMap<TopicName, KnownLimits>,
+    topic: &TopicName,
+    topic_id: Option<TopicId>,
+    read: Result<Limits, Unread>,
+    asked: Instant,
+) {
+    let before = known.get(topic).filter(|known| known.topic_id == topic_id);
+    let (good, failure) = match read {
+        Ok(limits) => (Some(limits), None),
+        Err(unread) => {
+            let good = before.and_then(|known| known.good.clone());
+            tracing::warn!(target: "kafka", topic = &**topic, %unread, kept = good.is_some(), "limits not read");
+            (good, Some(unread))
+        }
+    };
+    known.insert(TopicName::clone(topic), KnownLimits { topic_id, good, failure, asked });
+}
+
+fn read_row(row: &Result<BTreeMap<String, String>, CallError>) -> Result<Limits, Unread> {
+    let settings = row.as_ref().map_err(faults::unread)?;
+    if settings.is_empty() {
+        return Err(lacking());
+    }
+    let text = |key: &str| settings.get(key).cloned();
+    let number = |key: &str| settings.get(key).and_then(|value| value.parse().ok());
+    Ok(Limits {
+        cleanup_policy: text("cleanup.policy"),
+        retention_ms: number("retention.ms"),
+        retention_bytes: number("retention.bytes"),
+        log_append_time: text("message.timestamp.type").map(|kind| kind == "LogAppendTime"),
+        tiered: text("remote.storage.enable").map(|enabled| enabled == "true"),
+    })
+}
+
+/// Some brokers answer a right that is missing, or a call that they do not know, with nothing at all.
+fn lacking() -> Unread {
+    Unread::new(Reason::Unsupported, "the broker names no settings for the topic")
+}
+
+fn filled(told: Limits, by_hand: &Limits) -> Limits {
+    Limits {
+        cleanup_policy: told.cleanup_policy.or_else(|| by_hand.cleanup_policy.clone()),
+        retention_ms: told.retention_ms.or(by_hand.retention_ms),
+        retention_bytes: told.retention_bytes.or(by_hand.retention_bytes),
+        log_append_time: told.log_append_time.or(by_hand.log_append_time),
+        tiered: told.tiered.or(by_hand.tiered),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: Option<TopicId> = Some(TopicId([1; 16]));
+    const OTHER: Option<TopicId> = Some(TopicId([2; 16]));
+
+    fn limits(retention_ms: i64) -> Limits {
+        Limits { retention_ms: Some(retention_ms), ..Limits::default() }
+    }
+
+    fn denied() -> Unread {
+        Unread::new(Reason::Denied, "no right")
+    }
+
+    #[test]
+    fn a_failure_keeps_what_was_known_of_the_same_topic_alone() {
+        let topic: TopicName = "t".into();
+        let check = |reads: &[(Option<TopicId>, Result<Limits, Unread>)], expected: Result<Limits, Unread>| {
+            let mut memory = Memory::default();
+            for (id, read) in reads {
+                remember(&mut memory.limits, &topic, *id, read.clone(), Instant::now());
+            }
+            assert_eq!(limits_of(&memory, &topic), Some(expected), "{reads:?}");
+        };
+        check(&[(ID, Ok(limits(5)))], Ok(limits(5)));
+        check(&[(ID, Err(denied()))], Err(denied()));
+        check(&[(ID, Ok(limits(5))), (ID, Err(denied()))], Ok(limits(5)));
+        check(&[(ID, Ok(limits(5))), (OTHER, Err(denied()))], Err(denied()));
+        check(&[(ID, Err(denied())), (ID, Ok(limits(6)))], Ok(limits(6)));
+    }
+
+    #[test]
+    fn limits_by_hand_fill_what_the_broker_does_not_tell() {
+        let topic: TopicName = "t".into();
+        let by_hand = Limits { retention_bytes: Some(9), ..limits(7) };
+        let mut memory = Memory::new(BTreeMap::from([(TopicName::clone(&topic), by_hand.clone())]));
+        assert_eq!(limits_of(&memory, &topic), Some(Ok(by_hand.clone())));
+        remember(&mut memory.limits, &topic, ID, Err(denied()), Instant::now());
+        assert_eq!(limits_of(&memory, &topic), Some(Ok(by_hand)));
+        remember(&mut memory.limits, &topic, ID, Ok(limits(5)), Instant::now());
+        assert_eq!(limits_of(&memory, &topic), Some(Ok(Limits { retention_bytes: Some(9), ..limits(5) })));
+    }
+
+    #[test]
+    fn an_answer_serves_five_minutes_and_a_failure_one_round() {
+        let asked = Instant::now();
+        let known = |failure: Option<Unread>| KnownLimits { topic_id: ID, good: None, failure, asked };
+        let check = |known: KnownLimits, id, later: u64, due| {
+            assert_eq!(known.is_due(id, asked + Duration::from_secs(later)), due, "{known:?} {later}");
+        };
+        check(known(None), ID, 299, false);
+        check(known(None), ID, 300, true);
+        check(known(None), OTHER, 0, true);
+        check(known(Some(denied())), ID, 0, true);
+        check(known(Some(lacking())), ID, 0, false);
+        check(known(Some(lacking())), ID, 300, true);
+    }
+
+    #[test]
+    fn a_setting_that_is_not_named_stays_unknown() {
+        let settings = |pairs: &[(&str, &str)]| {
+            Ok(pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect())
+        };
+        let full = settings(&[
+            ("cleanup.policy", "compact,delete"),
+            ("retention.ms", "-1"),
+            ("retention.bytes", "1048576"),
+            ("message.timestamp.type", "CreateTime"),
+            ("remote.storage.enable", "false"),
+        ]);
+        let expected = Limits {
+            cleanup_policy: Some("compact,delete".to_owned()),
+            retention_ms: Some(-1),
+            retention_bytes: Some(1_048_576),
+            log_append_time: Some(false),
+            tiered: Some(false),
+        };
+        assert_eq!(read_row(&full), Ok(expected));
+        assert_eq!(read_row(&settings(&[("retention.ms", "5")])), Ok(limits(5)));
+        assert_eq!(read_row(&settings(&[])).unwrap_err().reason, Reason::Unsupported);
+        assert_eq!(read_row(&Err(CallError::of(29))).unwrap_err().reason, Reason::Denied);
+    }
+}

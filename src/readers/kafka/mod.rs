@@ -1,0 +1,176 @@
+//! Kafka, read through librdkafka.
+//!
+//! One consumer-type client per cluster, without a group: it can neither create a topic nor a group, and makes the
+//! broker create nothing for it. Topics are found by DescribeTopics (identity and leaders), bounds by ListOffsets, limits
+//! by DescribeConfigs in a slower rhythm, ages by ListOffsets for a time.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use tokio::sync::{Mutex, oneshot};
+use tokio::time::{Instant, timeout_at};
+
+use self::client::Connection;
+use self::memory::Memory;
+use super::{AgeRequest, BrokerReader, WantedTopic};
+use crate::measures::{Moment, Offset, Reason, TopicName, TopicPartition, Unread};
+use crate::retention::{Age, ClusterReading, Limits};
+
+mod ages;
+mod bounds;
+mod client;
+mod context;
+mod faults;
+#[expect(unsafe_code, reason = "the thin wrapper over librdkafka calls that rust-rdkafka lacks")]
+mod librdkafka;
+mod limits;
+mod lookups;
+mod memory;
+mod properties;
+mod topics;
+
+pub use properties::{FORBIDDEN, OpenError};
+
+/// How much later than its deadline a pass may hand over what it has.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// What a reader is made from.
+#[derive(Clone, Default)]
+pub struct KafkaOptions {
+    /// The cluster's name, for the log.
+    pub cluster: String,
+    /// Host and port pairs, separated by commas.
+    pub bootstrap_servers: String,
+    /// librdkafka properties by their own, dotted names. May hold secrets.
+    pub properties: BTreeMap<String, String>,
+    /// Limits of topics given by hand, where the broker does not tell.
+    pub retention_overrides: BTreeMap<TopicName, Limits>,
+}
+
+impl fmt::Debug for KafkaOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KafkaOptions")
+            .field("cluster", &self.cluster)
+            .field("bootstrap_servers", &self.bootstrap_servers)
+            .field("properties", &self.properties.keys())
+            .field("retention_overrides", &self.retention_overrides)
+            .finish()
+    }
+}
+
+/// The reader of one cluster.
+pub struct KafkaReader {
+    cluster: String,
+    connection: Arc<Connection>,
+    /// What is remembered between passes. Who holds it has the turn.
+    memory: Arc<Mutex<Memory>>,
+}
+
+impl fmt::Debug for KafkaReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KafkaReader").field("cluster", &self.cluster).finish_non_exhaustive()
+    }
+}
+
+impl KafkaReader {
+    /// Makes the client. Connects to nothing yet, so a cluster that is away is no error.
+    ///
+    /// Dropping the reader never waits: its threads end by themselves, in a second or as soon as a call under way is
+    /// answered or times out.
+    ///
+    /// # Errors
+    /// When a property is forbidden or refused, or the system has no thread left.
+    pub fn open(options: KafkaOptions) -> Result<Self, OpenError> {
+        let connection = client::open(&options.cluster, &options.bootstrap_servers, &options.properties)?;
+        let memory = Memory::new(options.retention_overrides);
+        Ok(Self { cluster: options.cluster, connection, memory: Arc::new(Mutex::new(memory)) })
+    }
+
+    /// Runs blocking work on a thread of its own, when it is our turn.
+    async fn in_turn<T: Send + 'static>(
+        &self,
+        deadline: Duration,
+        work: impl FnOnce(&Connection, &mut Memory, Instant) -> T + Send + 'static,
+    ) -> Result<T, Unread> {
+        let until = Instant::now() + deadline;
+        let turn = timeout_at(until, Arc::clone(&self.memory).lock_owned()).await;
+        let mut memory = turn.map_err(|_| Unread::new(Reason::Overrun, "the pass before this one still runs"))?;
+        let connection = Arc::clone(&self.connection);
+        let (tell, told) = oneshot::channel();
+        let spawned = thread::Builder::new().name("kafka-pass".to_owned()).spawn(move || {
+            let answer = work(&connection, &mut memory, until);
+            drop(memory);
+            if tell.send(answer).is_err() {
+                tracing::debug!(target: "kafka", "nobody waits for this pass any more");
+            }
+        });
+        if let Err(error) = spawned {
+            return Err(Unread::new(Reason::Unreachable, format!("no thread for a pass: {error}")));
+        }
+        match timeout_at(until + GRACE, told).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(_)) => Err(Unread::new(Reason::Unreachable, "the pass ended without an answer")),
+            Err(_) => Err(Unread::new(Reason::TimedOut, "the pass did not end at its deadline")),
+        }
+    }
+}
+
+impl BrokerReader for KafkaReader {
+    fn topics(&self, wanted: &[WantedTopic], deadline: Duration) -> BoxFuture<'_, Result<ClusterReading, Unread>> {
+        let wanted = wanted.to_vec();
+        async move {
+            self.in_turn(deadline, move |connection, memory, until| topics::read(connection, memory, &wanted, until))
+                .await?
+        }
+        .boxed()
+    }
+
+    fn latest(
+        &self,
+        partitions: &[TopicPartition],
+        deadline: Duration,
+    ) -> BoxFuture<'_, BTreeMap<TopicPartition, Result<Offset, Unread>>> {
+        let partitions = partitions.to_vec();
+        let asked = partitions.clone();
+        async move {
+            let work = move |connection: &Connection, memory: &mut Memory, until| {
+                bounds::latest(connection, memory, &partitions, until)
+            };
+            let none = |unread: Unread| asked.into_iter().map(|partition| (partition, Err(unread.clone()))).collect();
+            self.in_turn(deadline, work).await.unwrap_or_else(none)
+        }
+        .boxed()
+    }
+
+    fn ages(
+        &self,
+        asked: &[AgeRequest],
+        now: Moment,
+        deadline: Duration,
+    ) -> BoxFuture<'_, BTreeMap<(TopicPartition, Offset), Age>> {
+        let asked = asked.to_vec();
+        let keys: Vec<_> = asked.iter().map(|request| (request.partition.clone(), request.committed)).collect();
+        async move {
+            let work = move |connection: &Connection, memory: &mut Memory, until| {
+                ages::read(connection, memory, &asked, now, until)
+            };
+            match self.in_turn(deadline, work).await {
+                Ok(ages) => ages,
+                Err(unread) => {
+                    tracing::warn!(target: "kafka", cluster = self.cluster, %unread, "no look-ups by time");
+                    keys.into_iter().map(|key| (key, Age::default())).collect()
+                }
+            }
+        }
+        .boxed()
+    }
+
+    fn requests(&self) -> BTreeMap<&'static str, u64> {
+        self.connection.requests()
+    }
+}

@@ -1,0 +1,250 @@
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::retention::{Age, PartitionReading, TopicId};
+
+/// A partition as a broker sees it: timestamps by offset, from `earliest` on.
+#[derive(Clone, Debug)]
+struct Log {
+    earliest: usize,
+    stamps: Vec<i64>,
+}
+
+fn offset(number: usize) -> Offset {
+    Offset::new(i64::try_from(number).unwrap()).unwrap()
+}
+
+impl Log {
+    fn look_up(&self, time: Moment) -> Option<(Offset, Moment)> {
+        (self.earliest..self.stamps.len())
+            .find(|at| self.stamps[*at] >= time.millis())
+            .map(|at| (offset(at), Moment::from_millis(self.stamps[at])))
+    }
+
+    fn reading(&self) -> PartitionReading {
+        PartitionReading {
+            earliest: offset(self.earliest),
+            latest: offset(self.stamps.len()),
+            stable: None,
+            leader_epoch: Some(0),
+            oldest: self.look_up(Moment::from_millis(0)),
+        }
+    }
+
+    /// The truth: the highest timestamp from earliest up to the committed offset.
+    fn maximum(&self, committed: usize) -> i64 {
+        *self.stamps[self.earliest..=committed].iter().max().unwrap()
+    }
+
+    /// Searches to the end; the number of look-ups and what they told.
+    fn search(&self, committed: usize, retention: i64, now: i64, known: &mut Proofs) -> (usize, Age) {
+        let reading = self.reading();
+        known.observe(Some(TopicId([1; 16])), &reading);
+        let retention = (retention >= 0).then(|| Duration::from_millis(u64::try_from(retention).unwrap()));
+        let bounds = (reading.earliest, reading.latest);
+        let mut search = Search::new(offset(committed), bounds, retention, Moment::from_millis(now));
+        let mut asked = 0;
+        while let Some(time) = search.next(known) {
+            asked += 1;
+            assert!(asked < 200, "the search does not end");
+            known.learn(time, self.look_up(time));
+        }
+        (asked, known.age(offset(committed)))
+    }
+}
+
+const NOW: i64 = 1_800_000_000_000;
+
+/// One record a second, the newest ten seconds old.
+fn steady(count: usize) -> Log {
+    let first = NOW - 10_000 - i64::try_from(count).unwrap() * 1_000;
+    Log { earliest: 0, stamps: (1..=count).map(|n| first + i64::try_from(n).unwrap() * 1_000).collect() }
+}
+
+#[test]
+fn few_look_ups_are_enough() {
+    let check = |what: &str, log: &Log, retention: i64, average: usize, worst: usize| {
+        let places: Vec<usize> = (0..log.stamps.len()).step_by(log.stamps.len() / 40).collect();
+        let asked: Vec<usize> =
+            places.iter().map(|at| log.search(*at, retention, NOW, &mut Proofs::default()).0).collect();
+        let (total, most) = (asked.iter().sum::<usize>(), asked.iter().max().unwrap());
+        assert!(
+            total <= places.len() * average && *most <= worst,
+            "{what}: {total} at {} places, {asked:?}",
+            places.len()
+        );
+    };
+    let day = 86_400_000;
+    let steady = steady(3_600);
+    check("steady, an hour kept", &steady, 3_600_000, 2, 3);
+    check("steady, a week kept", &steady, 7 * day, 2, 3);
+    let idle = Log { earliest: 0, stamps: steady.stamps.iter().map(|stamp| stamp - 3_600_000).collect() };
+    check("idle for an hour", &idle, 7 * day, 5, 7);
+    let burst = |n: i64| if n < 3_000 { NOW - 50 * 60_000 + n } else { NOW - 60_000 + n };
+    let bursts = Log { earliest: 0, stamps: (0..3_600).map(burst).collect() };
+    check("two bursts", &bursts, 7 * day, 5, 8);
+}
+
+#[test]
+fn an_unmoved_offset_is_not_looked_up_again() {
+    let log = steady(3_600);
+    for committed in [0, 1, 600, 1_800, 3_000, 3_599] {
+        let mut known = Proofs::default();
+        let (_, age) = log.search(committed, 3_600_000, NOW, &mut known);
+        known.keep_for(&[offset(committed)]);
+        for later in [1_000, 30_000, 600_000] {
+            // The newest record is less old than the finest age while its upper end is still "now".
+            if age.below.is_none() {
+                continue;
+            }
+            assert_eq!(log.search(committed, 3_600_000, NOW + later, &mut known), (0, age), "{committed} {later}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_asked_where_nothing_can_be_learned() {
+    let check = |committed: i64, earliest: i64, latest: i64| {
+        let at = |number| Offset::new(number).unwrap();
+        let mut search = Search::new(at(committed), (at(earliest), at(latest)), None, Moment::from_millis(NOW));
+        assert_eq!(search.next(&Proofs::default()), None, "{committed} in [{earliest}, {latest})");
+    };
+    check(4, 5, 9);
+    check(9, 5, 9);
+    check(12, 5, 9);
+    check(0, 0, 0);
+}
+
+#[test]
+fn a_stamp_in_the_future_needs_no_look_up() {
+    let mut log = steady(100);
+    log.stamps[0] = NOW + 31_536_000_000;
+    let (asked, age) = log.search(50, 3_600_000, NOW, &mut Proofs::default());
+    assert_eq!((asked, age.proved), (0, Some((Offset::ZERO, Moment::from_millis(log.stamps[0])))));
+}
+
+#[test]
+fn without_an_oldest_record_the_search_still_ends_and_claims_no_upper_end() {
+    // DeleteRecords cut into the first segment: the broker answers none, whatever is asked.
+    let bounds =
+        PartitionReading { earliest: offset(137), latest: offset(300), stable: None, leader_epoch: None, oldest: None };
+    for retention in [None, Some(Duration::from_secs(30)), Some(Duration::ZERO)] {
+        let mut known = Proofs::default();
+        known.observe(None, &bounds);
+        let range = (bounds.earliest, bounds.latest);
+        let mut search = Search::new(offset(200), range, retention, Moment::from_millis(NOW));
+        let mut asked = 0;
+        while let Some(time) = search.next(&known) {
+            asked += 1;
+            known.learn(time, None);
+        }
+        assert!(asked < 25, "{asked}");
+        assert_eq!(known.age(offset(200)), Age::default());
+    }
+}
+
+#[test]
+fn proofs_fall_when_the_log_is_no_longer_the_same() {
+    let log = steady(600);
+    let base = log.reading();
+    let check = |what: &str, id: u8, change: &dyn Fn(&mut PartitionReading), floor: bool, ceiling: bool| {
+        let mut known = Proofs::default();
+        log.search(300, 600_000, NOW, &mut known);
+        let mut reading = PartitionReading { oldest: None, ..base };
+        change(&mut reading);
+        known.observe(Some(TopicId([id; 16])), &reading);
+        let left = (known.floor(offset(300)).is_some(), known.ceiling(offset(300)).is_some());
+        assert_eq!(left, (floor, ceiling), "{what}");
+    };
+    check("the same", 1, &|_| (), true, true);
+    check("grown", 1, &|reading| reading.latest = offset(700), true, true);
+    check("another topic", 2, &|_| (), false, false);
+    check("the end moved back", 1, &|reading| reading.latest = offset(599), false, false);
+    check("another leader", 1, &|reading| reading.leader_epoch = Some(1), false, false);
+    check("the start moved past the proofs", 1, &|reading| reading.earliest = offset(301), false, true);
+}
+
+#[test]
+fn a_start_that_moves_back_takes_the_upper_ends_with_it() {
+    let mut log = steady(600);
+    log.stamps[0] = NOW - 1;
+    log.earliest = 100;
+    let mut known = Proofs::default();
+    log.search(300, 600_000, NOW, &mut known);
+    log.earliest = 0;
+    let (_, age) = log.search(300, 600_000, NOW, &mut known);
+    assert_eq!(age.proved.unwrap().1.millis(), NOW - 1);
+    assert!(age.below.is_none_or(|below| below.millis() > NOW - 1));
+}
+
+/// Timestamps in order, or shifted about, or at random.
+fn logs() -> impl Strategy<Value = Log> {
+    let steps = prop::collection::vec((0_i64..20_000, -60_000_i64..60_000), 1..200);
+    (steps, 0_u8..3, 0_usize..100, 0_i64..1_000_000).prop_map(|(steps, disorder, earliest, idle)| {
+        let total: i64 = steps.iter().map(|(step, _)| step).sum();
+        let mut time = NOW - idle - total;
+        let stamps: Vec<i64> = steps
+            .iter()
+            .map(|(step, shift)| {
+                time += step;
+                match disorder {
+                    0 => time,
+                    1 => time + shift,
+                    _ => NOW - idle - step * 200,
+                }
+            })
+            .collect();
+        Log { earliest: earliest.min(stamps.len() - 1), stamps }
+    })
+}
+
+proptest! {
+    #[test]
+    fn the_bound_is_never_above_the_truth_and_close_to_it(
+        log in logs(),
+        places in prop::collection::vec(any::<prop::sample::Index>(), 1..4),
+        retention in prop_oneof![Just(-1_i64), 0_i64..10_000_000],
+    ) {
+        let mut known = Proofs::default();
+        for place in places {
+            let committed = log.earliest + place.index(log.stamps.len() - log.earliest);
+            let (asked, age) = log.search(committed, retention, NOW, &mut known);
+            let truth = log.maximum(committed);
+            let (at, proved) = age.proved.unwrap();
+            prop_assert!(proved.millis() <= truth, "{age:?} is above {truth}");
+            prop_assert!(at >= offset(log.earliest) && at <= offset(committed));
+            if let Some(below) = age.below {
+                prop_assert!(below.millis() > truth, "{age:?} is not above {truth}");
+            }
+            let close = if retention < 0 { i64::MAX } else { (retention / 100).max(1) };
+            prop_assert!(truth.min(NOW) - proved.millis() <= close, "{age:?} is far from {truth}");
+            let young = age.below.map_or(NOW, |below| below.millis().min(NOW));
+            prop_assert!(young - proved.millis() <= FINEST_AGE.max((NOW - young) / 20).min(close));
+            prop_assert!(asked <= 60, "{asked} look-ups");
+        }
+    }
+
+    #[test]
+    fn proofs_stay_true_while_the_log_grows_and_loses_its_start(
+        log in logs(),
+        grown in prop::collection::vec(-60_000_i64..60_000, 1..50),
+        place in any::<prop::sample::Index>(),
+        gone in 0_usize..50,
+    ) {
+        let mut log = log;
+        let mut known = Proofs::default();
+        let committed = log.earliest + place.index(log.stamps.len() - log.earliest);
+        log.search(committed, 100_000, NOW, &mut known);
+        known.keep_for(&[offset(committed)]);
+        log.stamps.extend(grown.iter().map(|shift| NOW + shift));
+        log.earliest = (log.earliest + gone).min(committed);
+        for committed in committed..log.stamps.len().min(committed + 20) {
+            let (_, age) = log.search(committed, 100_000, NOW + 30_000, &mut known);
+            let truth = log.maximum(committed);
+            prop_assert!(age.proved.is_some_and(|(_, proved)| proved.millis() <= truth), "{age:?} against {truth}");
+            prop_assert!(age.below.is_none_or(|below| below.millis() > truth), "{age:?} against {truth}");
+        }
+    }
+}

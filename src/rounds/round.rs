@@ -1,0 +1,192 @@
+//! One pass over one cluster, in the order that keeps its numbers honest.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+
+use super::checkpoints::{CheckpointPoll, read_all};
+use super::state::ClusterState;
+use super::targets::{ClusterTarget, QueryTarget};
+use crate::judgement::{Isolation, QueryMemory, QueryVerdict, Questions, Sighting, judge, questions};
+use crate::measures::{Moment, Offset, TopicName, TopicPartition, Unread};
+use crate::process::clock;
+use crate::readers::{AgeRequest, WantedTopic};
+use crate::retention::{ClusterReading, TopicSight};
+
+/// What one round found.
+#[derive(Debug)]
+pub struct Found {
+    /// When the round was begun.
+    pub started_at: Moment,
+    /// When its last answer was in: the "now" of its verdicts.
+    pub finished_at: Moment,
+    /// How long it took.
+    pub took: Duration,
+    /// What the brokers said.
+    pub cluster: Result<ClusterReading, Unread>,
+    /// How each checkpoint's read went, in the order of the targets.
+    pub checkpoints: Vec<CheckpointPoll>,
+    /// What is to be said of each query, in the order of the targets.
+    pub verdicts: Vec<QueryVerdict>,
+}
+
+/// Goes once over the cluster: checkpoints, topics, doubt checked again, ages, judgement. Every step has its share of
+/// `deadline`, so that a round ends before the next one is due, whatever hangs.
+pub async fn once(
+    target: &ClusterTarget,
+    state: &mut ClusterState,
+    places: &Arc<Semaphore>,
+    deadline: Duration,
+) -> Found {
+    let started_at = clock::now();
+    let started = Instant::now();
+    let queries: Vec<&QueryTarget> = target.queries.iter().collect();
+
+    // Checkpoints first, latest second: a query only moves forward, so lag may be slightly too high but never
+    // negative, and a committed offset beyond the end is a finding and not a race.
+    let mut checkpoints = read_all(&queries, places, deadline / 3).await;
+    let topics = topics_of(&queries, &checkpoints, state);
+    let mut cluster = target.brokers.topics(&topics, deadline / 3).await;
+
+    if let Ok(cluster) = &mut cluster {
+        check_doubts(target, state, places, &mut checkpoints, cluster, deadline / 6).await;
+        look_up_ages(target, state, &checkpoints, cluster, deadline / 6).await;
+    }
+
+    let finished_at = clock::now();
+    let verdicts = judge_all(&queries, state, &checkpoints, &cluster, finished_at);
+    Found { started_at, finished_at, took: started.elapsed(), cluster, checkpoints, verdicts }
+}
+
+/// The topics that the readings name, with those that a query's earlier readings named: its checkpoint may be out of
+/// reach now, or no longer name a topic of which the judgement still holds a position.
+fn topics_of(queries: &[&QueryTarget], checkpoints: &[CheckpointPoll], state: &mut ClusterState) -> Vec<WantedTopic> {
+    let mut stable: BTreeMap<TopicName, bool> = BTreeMap::new();
+    for (query, poll) in queries.iter().zip(checkpoints) {
+        let known = state.topics.entry(query.name.clone()).or_default();
+        if let Ok(reading) = &poll.outcome {
+            known.extend(reading.sources.iter().flat_map(|source| source.topics.keys().cloned()));
+        }
+        let committed_only = query.settings.isolation == Isolation::ReadCommitted;
+        for topic in known.iter() {
+            *stable.entry(TopicName::clone(topic)).or_default() |= committed_only;
+        }
+    }
+    stable.into_iter().map(|(name, stable)| WantedTopic { name, stable }).collect()
+}
+
+/// What would be said of a query is held against a second look first: a committed offset below earliest may only mean
+/// that the query moved on between the two reads.
+async fn check_doubts(
+    target: &ClusterTarget,
+    state: &ClusterState,
+    places: &Arc<Semaphore>,
+    checkpoints: &mut [CheckpointPoll],
+    cluster: &mut ClusterReading,
+    deadline: Duration,
+) {
+    let asked = ask(&target.queries, state, checkpoints, cluster);
+    let doubted: Vec<usize> = asked.iter().filter(|(_, asked)| asked.reread_checkpoint).map(|(at, _)| *at).collect();
+    if !doubted.is_empty() {
+        let again: Vec<&QueryTarget> = doubted.iter().map(|at| &target.queries[*at]).collect();
+        for (at, second) in doubted.iter().zip(read_all(&again, places, deadline / 2).await) {
+            // A second look that fails leaves the first one standing: it was good.
+            if second.outcome.is_ok() {
+                checkpoints[*at] = second;
+            }
+        }
+    }
+    let partitions: BTreeSet<TopicPartition> = asked.into_iter().flat_map(|(_, asked)| asked.latest_again).collect();
+    if partitions.is_empty() {
+        return;
+    }
+    let partitions: Vec<TopicPartition> = partitions.into_iter().collect();
+    for (partition, latest) in target.brokers.latest(&partitions, deadline / 2).await {
+        replace_latest(cluster, &partition, latest);
+    }
+}
+
+fn replace_latest(cluster: &mut ClusterReading, partition: &TopicPartition, latest: Result<Offset, Unread>) {
+    let Some(TopicSight::Seen(topic)) = cluster.topics.get_mut(&partition.topic) else { return };
+    let Some(read) = topic.partitions.get_mut(&partition.partition) else { return };
+    match (read.as_mut(), latest) {
+        (Ok(bounds), Ok(latest)) => bounds.latest = latest,
+        // The bounds are doubted and could not be confirmed: then they are not known.
+        (Ok(_), Err(unread)) => *read = Err(unread),
+        (Err(_), _) => {}
+    }
+}
+
+/// Look-ups by time, for those partitions alone that have something unread.
+async fn look_up_ages(
+    target: &ClusterTarget,
+    state: &ClusterState,
+    checkpoints: &[CheckpointPoll],
+    cluster: &mut ClusterReading,
+    deadline: Duration,
+) {
+    let wanted: BTreeSet<(TopicPartition, Offset)> =
+        ask(&target.queries, state, checkpoints, cluster).into_iter().flat_map(|(_, asked)| asked.ages).collect();
+    let requests: Vec<AgeRequest> =
+        wanted.into_iter().filter_map(|(partition, committed)| age_request(cluster, partition, committed)).collect();
+    if !requests.is_empty() {
+        cluster.ages = target.brokers.ages(&requests, clock::now(), deadline).await;
+    }
+}
+
+fn age_request(cluster: &ClusterReading, partition: TopicPartition, committed: Offset) -> Option<AgeRequest> {
+    let TopicSight::Seen(topic) = cluster.topics.get(&partition.topic)? else { return None };
+    let bounds = *topic.partitions.get(&partition.partition)?.as_ref().ok()?;
+    let limits = topic.limits.as_ref().and_then(|limits| limits.as_ref().ok());
+    let retention_ms = limits.and_then(|limits| limits.retention_ms);
+    let retention = retention_ms.and_then(|millis| u64::try_from(millis).ok()).map(Duration::from_millis);
+    Some(AgeRequest { partition, committed, topic_id: topic.topic_id, bounds, retention })
+}
+
+/// What each query's judgement would like to know beside what was read.
+fn ask(
+    queries: &[QueryTarget],
+    state: &ClusterState,
+    checkpoints: &[CheckpointPoll],
+    cluster: &ClusterReading,
+) -> Vec<(usize, Questions)> {
+    let nothing = QueryMemory::default();
+    let mut asked = Vec::new();
+    for (at, (query, poll)) in queries.iter().zip(checkpoints).enumerate() {
+        let Ok(reading) = &poll.outcome else { continue };
+        let memory = state.memories.get(&query.name).unwrap_or(&nothing);
+        asked.push((at, questions(&query.settings, reading, cluster, memory)));
+    }
+    asked
+}
+
+fn judge_all(
+    queries: &[&QueryTarget],
+    state: &mut ClusterState,
+    checkpoints: &[CheckpointPoll],
+    cluster: &Result<ClusterReading, Unread>,
+    now: Moment,
+) -> Vec<QueryVerdict> {
+    let mut verdicts = Vec::with_capacity(queries.len());
+    for (query, poll) in queries.iter().zip(checkpoints) {
+        let sighting = Sighting {
+            now,
+            checkpoint: poll.outcome.as_ref(),
+            cluster: cluster.as_ref(),
+            history: &[],
+            superseded: false,
+        };
+        let memory = state.memories.remove(&query.name).unwrap_or_default();
+        let (mut verdict, memory) = judge(&query.settings, &sighting, memory);
+        if let Some(reading) = &poll.unusable {
+            verdict.problems.clone_from(&reading.problems);
+            verdict.restartable = reading.restartable;
+        }
+        state.memories.insert(query.name.clone(), memory);
+        verdicts.push(verdict);
+    }
+    verdicts
+}

@@ -1,0 +1,72 @@
+//! What a cluster's rounds go over.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::checkpoint::{CheckpointReading, SourceReading};
+use crate::judgement::QuerySettings;
+use crate::metrics::snapshot::Publishing;
+use crate::readers::{BrokerReader, CheckpointReader};
+
+/// One Kafka cluster and the queries that read it.
+#[derive(Debug)]
+pub struct ClusterTarget {
+    /// The name under which the configuration knows it.
+    pub name: String,
+    /// Asks its brokers.
+    pub brokers: Arc<dyn BrokerReader>,
+    /// Each query with a source on this cluster.
+    pub queries: Vec<QueryTarget>,
+    /// From the start of one round to the start of the next.
+    pub poll_interval: Duration,
+    /// After so long without a finished round, what was measured is no longer told.
+    pub stale_after: Duration,
+}
+
+/// One query, as seen from one cluster.
+#[derive(Debug)]
+pub struct QueryTarget {
+    /// The name under which the configuration knows it.
+    pub name: String,
+    /// Reads its checkpoint.
+    pub checkpoint: Arc<dyn CheckpointReader>,
+    /// Which of its sources belong to this cluster.
+    pub sources: SourceFilter,
+    /// What was configured, for the judgement.
+    pub settings: QuerySettings,
+    /// How much of it is published.
+    pub publishing: Publishing,
+    /// Remaining ratio below which its risk is critical.
+    pub risk_critical: f64,
+}
+
+/// Which sources of a query belong to one cluster. A checkpoint does not name the cluster it was made against, and an
+/// Event Hubs connector's offsets look like Kafka's, so only the configuration can tell.
+#[derive(Clone, Debug, Default)]
+pub struct SourceFilter {
+    /// For a source that no exception names.
+    pub by_default: bool,
+    /// By source id, or by position: whether the source belongs here.
+    pub exceptions: BTreeMap<String, bool>,
+}
+
+impl SourceFilter {
+    /// A filter that takes every source.
+    #[must_use]
+    pub const fn everything() -> Self {
+        Self { by_default: true, exceptions: BTreeMap::new() }
+    }
+
+    /// The reading with only those sources that belong to this cluster.
+    #[must_use]
+    pub fn apply(&self, mut reading: CheckpointReading) -> CheckpointReading {
+        reading.sources.retain(|source| self.keeps(source));
+        reading
+    }
+
+    fn keeps(&self, source: &SourceReading) -> bool {
+        let by_id = self.exceptions.get(&source.id);
+        *by_id.or_else(|| self.exceptions.get(&source.index.to_string())).unwrap_or(&self.by_default)
+    }
+}

@@ -1,0 +1,1 @@
+"""System tests: the real `brinkwatch` beside a real Kafka, Spark, Prometheus and Alertmanager."""

@@ -1,0 +1,15 @@
+# Sourced. Where the test bed lies: in the user's cache, or in the build directory where no cache can be written.
+# Each part is named by what it was made from, so a changed version never meets an old download.
+testbed=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+cache=${BRINKWATCH_CACHE:-${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/brinkwatch}
+if ! mkdir -p "$cache" 2>/dev/null || ! [ -w "$cache" ]; then
+    cache=$testbed/../../target/testbed
+    mkdir -p "$cache"
+fi
+cache=$(cd "$cache" && pwd)
+
+fingerprint() { sha256sum <"$1" | cut -c1-10; }
+
+export BRINKWATCH_KAFKA_JARS=$cache/kafka-$(fingerprint "$testbed/kafka-pom.xml")
+export BRINKWATCH_SPARK_JARS=$cache/spark-$(fingerprint "$testbed/spark-pom.xml")
+venv=$cache/venv-$( (python3 -V 2>/dev/null || true) | tr -dc "0-9.")-$(fingerprint "$testbed/requirements.txt")

@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::io;
 
+use object_store::client::{HttpError, HttpErrorKind};
+
 use super::answers::Answers;
 use crate::measures::Reason;
 
@@ -41,7 +43,13 @@ pub(super) fn classify(error: &object_store::Error, answers: Answers) -> Failure
     if METADATA_HOSTS.iter().any(|host| text.contains(host)) {
         return failure(Reason::Denied, Verdict::Answers, NO_CREDENTIALS);
     }
+    if kinds_of_http(error).any(|kind| kind == HttpErrorKind::Timeout) {
+        return failure(Reason::TimedOut, Verdict::Silent, "");
+    }
     match answers.status {
+        Some(200..=299 | 416) if kinds_of_http(error).next().is_some() => {
+            return failure(Reason::Unreachable, Verdict::Answers, "the answer broke off");
+        }
         Some(401 | 403 | 407) => return failure(Reason::Denied, Verdict::Answers, ""),
         Some(404) => return failure(Reason::NotFound, Verdict::Answers, "no such bucket or container"),
         Some(429 | 503) => return failure(Reason::Unreachable, Verdict::Throttles, "the store is overloaded"),
@@ -55,9 +63,6 @@ pub(super) fn classify(error: &object_store::Error, answers: Answers) -> Failure
     }
     if text.contains("AccessControlException") || text.contains("SASL") || text.contains("GSSAPI") {
         return failure(Reason::Denied, Verdict::Answers, "");
-    }
-    if is_timeout(error) {
-        return failure(Reason::TimedOut, Verdict::Silent, "");
     }
     match io_cause(error).map(io::Error::kind) {
         Some(kind) if reason_of(kind) != Reason::Unreachable => failure(reason_of(kind), Verdict::Answers, ""),
@@ -77,11 +82,8 @@ fn is_wrong_credential(text: &str) -> bool {
         .any(|code| text.contains(code))
 }
 
-fn is_timeout(error: &object_store::Error) -> bool {
-    causes(error).any(|cause| {
-        let http = cause.downcast_ref::<object_store::client::HttpError>();
-        http.is_some_and(|error| error.kind() == object_store::client::HttpErrorKind::Timeout)
-    })
+fn kinds_of_http(error: &object_store::Error) -> impl Iterator<Item = HttpErrorKind> {
+    causes(error).filter_map(|cause| cause.downcast_ref::<HttpError>()).map(HttpError::kind)
 }
 
 /// Whether the file is not there. A file where a directory should be is as good as none.

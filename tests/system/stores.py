@@ -1,6 +1,7 @@
 """Object store servers, and one way to write to each of them. Brinkwatch itself only reads."""
 
 import base64
+import getpass
 import hashlib
 import hmac
 import json
@@ -213,7 +214,49 @@ class Gcs(Server):
         return f"gs://{bucket}/{key}"
 
 
-KINDS = {"file": Local, "s3": S3, "azure": Azure, "gcs": Gcs}
+class Hdfs(Server):
+    """A name node and a data node in one process; written through WebHDFS, read through HDFS' own protocol."""
+
+    kind = "hdfs"
+
+    def __init__(self, folder: Path):
+        self.rpc_port = free_port()
+        super().__init__(folder)
+        # The data node reports some time after the name node listens.
+        wait_until(lambda: self.put("first", b"x") or True, PATIENCE, "HDFS takes a file")
+        self.settings = {"kind": self.kind}
+
+    def command(self) -> list[str]:
+        jars = installed("BRINKWATCH_HDFS_JARS")
+        ports = ["-nnport", str(self.rpc_port), "-httpport", str(self.port)]
+        return [
+            "java", "-Xmx512m", f"-Dtest.build.data={self.folder}/data", "-cp", f"{jars}/*",
+            "org.apache.hadoop.test.MiniDFSClusterManager", "-format", "-datanodes", "1", *ports,
+        ]  # fmt: skip
+
+    def own_settings(self) -> dict:
+        return {}
+
+    def ask(self, operation: str, key: str, **options) -> web.Answer:
+        query = urllib.parse.urlencode({"op": operation, "user.name": getpass.getuser(), **options})
+        url = f"{self.url}/webhdfs/v1/lake/{urllib.parse.quote(key)}?{query}"
+        answer = web.request(url, method="PUT", timeout=30)
+        assert answer.status < 300, f"{operation} {key}: {answer.status} {answer.text}"
+        return answer
+
+    def put(self, key: str, content: bytes) -> None:
+        node = self.ask("CREATE", key, overwrite="true", noredirect="true").json()["Location"]
+        kind = {"Content-Type": "application/octet-stream"}
+        # It leaves letters beyond ASCII as they are.
+        node = urllib.parse.quote(node, safe=":/?&=%+")
+        answer = web.request(node, method="PUT", body=content, headers=kind, timeout=30)
+        assert answer.status == 201, f"{key}: {answer.status} {answer.text}"
+
+    def location(self, key: str) -> str:
+        return f"hdfs://127.0.0.1:{self.rpc_port}/lake/{key}"
+
+
+KINDS = {"file": Local, "s3": S3, "azure": Azure, "gcs": Gcs, "hdfs": Hdfs}
 
 
 def environment(settings: dict, name: str = "lake") -> dict[str, str]:

@@ -3,6 +3,8 @@
 import itertools
 import json
 import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -50,8 +52,8 @@ def inspect(store, location: str, settings: dict | None = None, timeout: str = "
 def put_checkpoint(store, files: dict[str, bytes]) -> str:
     """Writes files of a checkpoint, and returns where it lies."""
     root = f"cp/{next(NAMES)}"
-    for name, content in files.items():
-        store.put(f"{root}/{name}", content)
+    with ThreadPoolExecutor(16) as writers:
+        list(writers.map(lambda file: store.put(f"{root}/{file[0]}", file[1]), files.items()))
     return store.location(root)
 
 
@@ -79,8 +81,6 @@ def test_a_healthy_checkpoint_is_read(store):
 
 
 def rfc3339(text: str) -> float:
-    from datetime import datetime
-
     return datetime.fromisoformat(text).timestamp()
 
 
@@ -102,6 +102,7 @@ def test_markers_of_directories_are_no_files(started, kind):
     store = started(kind)
     markers = {"offsets_$folder$": b"", "commits_$folder$": b"", "$folder$": b""}
     if kind == "s3":
+        # Only here do names end with a slash.
         markers |= {"offsets/": b"", "commits/": b"", "": b""}
     done = inspect(store, put_checkpoint(store, {**healthy(), **markers}))
     assert (done.code, problems(done)) == (0, [])
@@ -145,7 +146,10 @@ def test_a_file_that_no_checkpoint_holds_is_refused_by_name(store):
     assert "malformed" in done.err and "offsets/3 holds 34603008 bytes" in done.err
 
 
-def test_more_batches_than_a_page_of_a_listing_are_all_seen(store):
+# HDFS pages as well, but takes a second for ten files.
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "hdfs"])
+def test_more_batches_than_a_page_of_a_listing_are_all_seen(started, kind):
+    store = started(kind)
     location = put_checkpoint(store, healthy(range(1102), range(1102)))
     done = inspect(store, location)
     assert (done.json()["newest_committed_batch"], problems(done)) == (1101, [])
@@ -192,6 +196,16 @@ def test_a_wrong_key_of_azure_is_denied(started):
     done = inspect(store, put_checkpoint(store, healthy()), {**store.settings, "account_key": "d3Jvbmc="})
     assert done.code == 3
     assert "denied" in done.err and "d3Jvbmc" not in done.err
+
+
+def test_a_missing_right_on_hdfs_is_denied(started):
+    store = started("hdfs")
+    location = put_checkpoint(store, healthy())
+    store.ask("SETPERMISSION", location.split("/lake/")[1], permission="700")
+    nobody = {**environment(store.settings), "HADOOP_USER_NAME": "nobody"}
+    done = brinkwatch.run("inspect", location, "--store", "lake", env=nobody)
+    assert done.code == 3
+    assert "denied" in done.err and "AccessControlException" in done.err and "\n" not in done.err.strip()
 
 
 @pytest.fixture

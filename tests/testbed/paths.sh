@@ -18,4 +18,5 @@ venv=$cache/venv-$( (python3 -V 2>/dev/null || true) | tr -dc "0-9.")-$(fingerpr
 stores=$cache/stores-$(fingerprint "$testbed/install-stores")
 export BRINKWATCH_MOTO=$stores/moto/bin/moto_server
 export BRINKWATCH_AZURITE=$stores/azurite/node_modules/.bin/azurite-blob
+export BRINKWATCH_HDFS_JARS=$cache/hdfs-$(fingerprint "$testbed/hdfs-pom.xml")
 export BRINKWATCH_FAKE_GCS=$stores/fake-gcs-server

@@ -3,6 +3,7 @@
 pub mod check;
 pub mod config;
 pub mod demo;
+pub mod discover;
 pub mod inspect;
 pub mod metrics;
 pub mod output;
@@ -33,6 +34,12 @@ pub enum Command {
     Check(check::CheckArgs),
     /// Check the configuration, or print the one in force
     Config(config::ConfigArgs),
+    /// Find checkpoints below a place, and print them as configuration
+    ///
+    /// Only directories are listed. Nothing below a checkpoint is looked at. Of several versions of one query's
+    /// checkpoint (orders_v1 and orders_v2, or a pipeline's numbered directories) the newest counts; the others are
+    /// shown as comments.
+    Discover(discover::DiscoverArgs),
     /// Print what a checkpoint says, without asking Kafka
     ///
     /// Where a restart would resume in each partition, what the open batch plans, what is wrong with the files, and
@@ -52,6 +59,7 @@ pub async fn run(command_line: CommandLine) -> ExitCode {
     let ended = match command_line.command {
         Command::Check(args) => check::run(&args, &mut out).await,
         Command::Config(args) => config::run(&args, &mut out),
+        Command::Discover(args) => discover::run(&args, &mut out).await,
         Command::Inspect(args) => inspect::run(args, &mut out).await,
         Command::Metrics => metrics::run(&mut out),
         Command::Rules(args) => rules::run(args, &mut out),

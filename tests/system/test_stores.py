@@ -3,6 +3,7 @@
 import itertools
 import json
 import time
+import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
@@ -123,6 +124,24 @@ def test_an_open_batch_an_empty_file_and_a_lost_log_are_told_alike(store):
     assert problems(empty) == ["newest_offsets_empty"]
     lost = inspect(store, put_checkpoint(store, healthy([], range(3))))
     assert problems(lost) == ["offsets_lost"]
+
+
+def test_checkpoints_below_a_prefix_are_found(store):
+    root = f"tree/{next(NAMES)}"
+    for place in ("orders_v1", "orders_v2", "team/clicks", "etl/_checkpoints/a/b/flow/0"):
+        for name, content in healthy().items():
+            store.put(f"{root}/{place}/{name}", content)
+    named = ["--store", "lake"] if store.settings else []
+    location = store.location(root)
+    done = brinkwatch.run("discover", location, *named, env=environment(store.settings))
+    assert (done.code, done.err) == (0, "")
+    found = {name: query["checkpoint"] for name, query in tomllib.loads(done.out)["queries"].items()}
+    shown = f"file://{location}" if store.kind == "file" else location
+    assert found == {
+        "etl_checkpoints_a_b_flow": f"{shown}/etl/_checkpoints/a/b/flow/0",
+        "orders": f"{shown}/orders_v2",
+        "team_clicks": f"{shown}/team/clicks",
+    }
 
 
 def test_what_is_not_there_is_not_found(store):

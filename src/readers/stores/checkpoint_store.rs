@@ -204,7 +204,7 @@ impl CheckpointStore {
     }
 
     /// The files and directories directly below a directory; none when there is no such directory.
-    async fn list(&self, directory: &str) -> Result<Children, Unread> {
+    pub(super) async fn list(&self, directory: &str) -> Result<Children, Unread> {
         let path = self.path(directory);
         let found = match (self.store.list(&path, &self.lists).await, &self.directory) {
             (Ok(found), _) => found,
@@ -261,10 +261,16 @@ impl CheckpointStore {
     }
 
     fn path(&self, relative: &str) -> Path {
-        relative.split('/').fold(self.root.clone(), |path, part| match PathPart::parse(part) {
+        let parts = relative.split('/').filter(|part| !part.is_empty());
+        parts.fold(self.root.clone(), |path, part| match PathPart::parse(part) {
             Ok(part) => path.join(part),
             Err(_) => path.join(part),
         })
+    }
+
+    /// Where a path below it lies.
+    pub(super) fn location_of(&self, path: &str) -> String {
+        if path.is_empty() { self.display.clone() } else { format!("{}/{path}", self.display) }
     }
 
     fn failed(&self, what: &str, failure: Failure) -> Unread {

@@ -11,10 +11,13 @@ mod local;
 mod memory;
 mod checkpoint_store;
 mod opening;
+mod glob;
+mod discovery;
 #[cfg(test)]
 mod tests;
 
 pub use checkpoint_store::{CheckpointStore, RequestCounts};
+pub use discovery::{FoundCheckpoint, Search};
 pub use location::StoreError;
 pub use opening::Stores;
 pub use settings::{StoreKind, StoreSettings};

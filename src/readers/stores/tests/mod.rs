@@ -1,6 +1,7 @@
 mod cost;
 mod directories;
 mod failures;
+mod globs;
 mod locations;
 
 use std::fs;

@@ -26,7 +26,7 @@ use crate::rounds::{self, AT_ONCE};
 use crate::web::{self, RulesFormat, WebState};
 
 pub use stores::{StoreSecretError, store_settings};
-pub use targets::{TargetError, cluster_reader, cluster_targets, query_settings};
+pub use targets::{TargetError, cluster_reader, cluster_targets, query_settings, source_filter};
 
 /// How long requests in flight and rounds may take to end. Well under the grace of an init system.
 const GRACE: Duration = Duration::from_millis(1500);
@@ -73,12 +73,12 @@ pub async fn start(config: Config) -> anyhow::Result<Running> {
 
 fn web_state(board: Arc<Board>, config: Config, stop: CancellationToken) -> WebState {
     let effective: Arc<str> = effective_toml(&config).into();
-    let rules = move |format| {
-        let format = match format {
-            RulesFormat::Prometheus => alerts::Format::Prometheus,
-            RulesFormat::PrometheusRule => alerts::Format::PrometheusRule(alerts::ObjectMeta::default()),
-        };
-        Ok(alerts::rendered(&alert_inputs(&config), &format).text)
+    let inputs = alert_inputs(&config);
+    let file = alerts::rendered(&inputs, &alerts::Format::Prometheus);
+    let object = alerts::rendered(&inputs, &alerts::Format::PrometheusRule(alerts::ObjectMeta::default()));
+    let rules = move |format| match format {
+        RulesFormat::Prometheus => file.clone(),
+        RulesFormat::PrometheusRule => object.clone(),
     };
     WebState::new(board, Arc::new(clock::now), Arc::new(move || effective.to_string()), Arc::new(rules), stop)
 }

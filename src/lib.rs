@@ -27,7 +27,8 @@
 //! | [`metrics`] | the catalogue of every metric; a snapshot's text | judgement's values |
 //! | [`alerts`] | thresholds and catalogue → rule groups → YAML | metrics |
 //! | [`web`] | scrape, health, rules, API, pages | the board, metrics, alerts |
-//! | [`config`] | what the operator asked for | measures |
+//! | [`config`] | what the operator asked for | judgement's and metrics' settings |
+//! | [`replay`] | what was observed, written down, and judged again | rounds, alerts |
 //! | [`commands`] | one file per subcommand | all |
 //! | [`daemon`] | the composition: start and stop | all |
 //! | [`process`] | clock, logging, signals, exit codes | measures |
@@ -80,6 +81,7 @@ pub mod metrics;
 pub mod alerts;
 pub mod web;
 pub mod config;
+pub mod replay;
 pub mod commands;
 pub mod daemon;
 pub mod process;

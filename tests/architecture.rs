@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 const PURE: [&str; 6] = ["measures", "checkpoint", "retention", "judgement", "metrics", "alerts"];
 
 /// Which rooms each room may name. `daemon` and `commands` compose, and may name all.
-const ARROWS: [(&str, &[&str]); 11] = [
+const ARROWS: [(&str, &[&str]); 12] = [
     ("measures", &[]),
     ("checkpoint", &["measures"]),
     ("retention", &["measures"]),
@@ -20,7 +20,11 @@ const ARROWS: [(&str, &[&str]); 11] = [
     ("metrics", &["measures", "checkpoint", "retention", "judgement"]),
     ("alerts", &["measures", "judgement", "metrics"]),
     ("web", &["measures", "checkpoint", "retention", "judgement", "metrics", "alerts", "rounds", "process"]),
-    ("config", &["measures"]),
+    ("config", &["measures", "judgement", "metrics"]),
+    (
+        "replay",
+        &["measures", "checkpoint", "retention", "judgement", "readers", "rounds", "metrics", "alerts", "process"],
+    ),
     ("process", &["measures"]),
 ];
 
@@ -108,6 +112,7 @@ fn arrows_between_rooms_point_one_way() {
         "alerts",
         "web",
         "config",
+        "replay",
         "commands",
         "daemon",
         "process",

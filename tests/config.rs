@@ -4,9 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use brinkwatch::config::{
-    Config, ConfigError, ConfigFile, LogLevel, Property, SourceKind, Watch, effective_toml, load,
-};
+use brinkwatch::config::{Config, ConfigError, ConfigFile, LogLevel, Property, SourceKind, effective_toml, load};
+use brinkwatch::judgement::Watch;
 
 const FILE: &str = r#"
 [clusters.main]

@@ -16,9 +16,11 @@ mod rule;
 mod alarms;
 mod yaml;
 mod render;
+mod holding;
 #[cfg(test)]
 mod tests;
 
+pub use holding::{Told, holding};
 pub use inputs::{Inputs, Thresholds};
 pub use render::{Format, ObjectMeta, Rendered, rendered};
 pub use rule::{Group, Rule, Severity};

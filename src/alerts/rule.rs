@@ -11,6 +11,8 @@ pub enum Severity {
     Critical,
     /// A ticket for the day.
     Warning,
+    /// Something to know.
+    Info,
 }
 
 impl Severity {
@@ -20,6 +22,7 @@ impl Severity {
         match self {
             Self::Critical => "critical",
             Self::Warning => "warning",
+            Self::Info => "info",
         }
     }
 }

@@ -5,7 +5,7 @@ mod json;
 mod table;
 mod targets;
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -89,6 +89,11 @@ pub async fn run(args: &CheckArgs, out: &mut dyn Write) -> anyhow::Result<ExitCo
         }
         output => table::write(&answers, output, out)?,
     }
+    for answer in &answers {
+        for unread in answer.unread() {
+            writeln!(io::stderr(), "brinkwatch: {} on {}: {unread}", answer.query, answer.kafka_cluster)?;
+        }
+    }
     Ok(exit_code_of(&answers))
 }
 
@@ -98,13 +103,20 @@ async fn look(target: &ClusterTarget, timeout: Duration) -> Found {
     let mut state = ClusterState::default();
     let mut found = once(target, &mut state, &places, timeout).await;
     for _ in 1..LOOKS {
-        if !waits_for_confirmation(&found) {
+        if !waits_for_confirmation(&found) && !may_be_in_writing(&found) {
             break;
         }
         sleep(BETWEEN_LOOKS).await;
         found = once(target, &mut state, &places, timeout).await;
     }
     found
+}
+
+/// A newest file that does not parse is believed when it is seen in two rounds running.
+fn may_be_in_writing(found: &Found) -> bool {
+    found.checkpoints.iter().zip(&found.verdicts).any(|(poll, verdict)| {
+        poll.outcome.as_ref().is_ok_and(|reading| reading.problems.len() > verdict.problems.len())
+    })
 }
 
 fn waits_for_confirmation(found: &Found) -> bool {

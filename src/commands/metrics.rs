@@ -19,7 +19,7 @@ pub fn run(out: &mut impl Write) -> anyhow::Result<ExitCode> {
         ("Per topic, whoever reads it", KAFKA_METRICS),
         ("About the watcher", OWN_METRICS),
     ] {
-        writeln!(out, "## {title}\n")?;
+        writeln!(out, "### {title}\n")?;
         writeln!(out, "| metric | labels | kind, unit | worse | meaning |")?;
         writeln!(out, "|---|---|---|---|---|")?;
         for metric in metrics {

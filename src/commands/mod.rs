@@ -7,6 +7,7 @@ pub mod discover;
 pub mod inspect;
 pub mod metrics;
 pub mod output;
+pub mod replay;
 pub mod rules;
 pub mod run;
 pub mod times;
@@ -34,6 +35,8 @@ pub enum Command {
     Check(check::CheckArgs),
     /// Check the configuration, or print the one in force
     Config(config::ConfigArgs),
+    /// Watch simulated queries in trouble, with nothing to install
+    Demo(demo::DemoArgs),
     /// Find checkpoints below a place, and print them as configuration
     ///
     /// Only directories are listed. Nothing below a checkpoint is looked at. Of several versions of one query's
@@ -47,6 +50,8 @@ pub enum Command {
     Inspect(inspect::InspectArgs),
     /// Print every metric as Markdown: labels, unit, worse side, meaning
     Metrics,
+    /// Judge again what was written down: a scenario, step by step
+    Replay(replay::ReplayArgs),
     /// Print alert rules for Prometheus, with the configuration's thresholds
     Rules(rules::RulesArgs),
     /// Watch the configured queries until stopped
@@ -59,9 +64,11 @@ pub async fn run(command_line: CommandLine) -> ExitCode {
     let ended = match command_line.command {
         Command::Check(args) => check::run(&args, &mut out).await,
         Command::Config(args) => config::run(&args, &mut out),
+        Command::Demo(args) => demo::run(args, &mut out).await,
         Command::Discover(args) => discover::run(&args, &mut out).await,
         Command::Inspect(args) => inspect::run(args, &mut out).await,
         Command::Metrics => metrics::run(&mut out),
+        Command::Replay(args) => replay::run(&args, &mut out).await,
         Command::Rules(args) => rules::run(args, &mut out),
         Command::Run(args) => run::run(args).await,
     };

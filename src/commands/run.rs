@@ -8,6 +8,7 @@ use crate::config::{Log, LogFormat};
 use crate::daemon;
 use crate::process::exit_code::ExitCode;
 use crate::process::logging;
+use crate::process::service;
 use crate::process::signals::StopSignals;
 
 /// Watch the configured queries until stopped
@@ -45,6 +46,7 @@ pub async fn run(mut args: RunArgs) -> anyhow::Result<ExitCode> {
         "starting"
     );
     let running = daemon::start(config).await?;
+    service::tell_ready();
     until_stopped(running, &mut signals).await
 }
 
@@ -69,6 +71,7 @@ pub(super) async fn until_stopped(mut running: daemon::Running, signals: &mut St
         }
     };
     info!(signal, "stopping");
+    service::tell_stopping();
     tokio::select! {
         () = running.stop() => info!("stopped"),
         second = signals.next() => warn!(signal = second, "stopping at once"),

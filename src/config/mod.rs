@@ -35,9 +35,8 @@ pub use mistake::{ConfigError, Layer, Mistake};
 pub use secret::{BothTwins, Secret, SecretError, SecretSource};
 pub use store::{Store, StoreKind};
 pub use valid::{
-    AlertSettings, CleanupPolicy, Cluster, Config, Granularity, IsolationLevel, Log, LogFormat, LogLevel,
-    PartitionMetrics, Property, Query, QueryAlerts, RetentionOverride, Server, SourceKind, SourceSetting, Subscribe,
-    Threshold, Thresholds, Watch,
+    AlertSettings, CleanupPolicy, Cluster, Config, Log, LogFormat, LogLevel, Property, Query, QueryAlerts,
+    RetentionOverride, Server, SourceKind, SourceSetting, Threshold, Thresholds,
 };
 
 /// Where the file layer comes from.

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::secret::{Secret, SecretError, SecretSource};
 use super::store::Store;
+use crate::judgement::{Isolation, Subscribe, Watch};
+use crate::metrics::snapshot::{Granularity, PartitionMetrics};
 
 /// Everything the operator asked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -248,7 +250,7 @@ pub struct Query {
     /// Whether the job fails (Spark's default) or goes on when records are gone.
     pub fail_on_data_loss: bool,
     /// Which records the job reads.
-    pub isolation_level: IsolationLevel,
+    pub isolation_level: Isolation,
     /// How often a batch should complete while data arrives; `None`: learned.
     pub expected_batch_interval: Option<Duration>,
     /// How long the query may be down without loss.
@@ -286,68 +288,6 @@ pub enum SourceKind {
     Kafka,
     /// Not to be looked at.
     Ignore,
-}
-
-/// How a Kafka source chooses partitions. A partition that the checkpoint lacks is certainly the query's business with
-/// [`Subscribe::Subscribe`] and [`Subscribe::Pattern`] only.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Subscribe {
-    /// Nobody said.
-    #[default]
-    Unknown,
-    /// All partitions of the named topics.
-    Subscribe,
-    /// All partitions of the topics whose names match.
-    Pattern,
-    /// The named partitions.
-    Assign,
-}
-
-/// Which records a job reads.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum IsolationLevel {
-    /// All.
-    #[default]
-    ReadUncommitted,
-    /// Those outside transactions, and those of committed transactions.
-    ReadCommitted,
-}
-
-/// How closely a query is watched.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Watch {
-    /// Fully.
-    #[default]
-    Active,
-    /// It is stopped on purpose: standing still is no alarm, running out of retention is.
-    Parked,
-    /// It will not come back: shown, never judged.
-    Retired,
-}
-
-/// Down to what the metrics of a query go.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Granularity {
-    /// Each partition.
-    #[default]
-    Partition,
-    /// Each topic.
-    Topic,
-}
-
-/// How many metrics there are of a partition.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PartitionMetrics {
-    /// Those that alerts and dashboards need.
-    #[default]
-    Default,
-    /// Every one.
-    All,
 }
 
 impl Threshold {

@@ -10,10 +10,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::duration;
 use super::secret::{Secret, SecretSource};
 use super::store::WrittenStore;
-use super::valid::{
-    Granularity, IsolationLevel, LogFormat, LogLevel, PartitionMetrics, Property, RetentionOverride, SourceKind,
-    Subscribe, Watch,
-};
+use super::valid::{LogFormat, LogLevel, Property, RetentionOverride, SourceKind};
+use crate::judgement::{Isolation, Subscribe, Watch};
+use crate::metrics::snapshot::{Granularity, PartitionMetrics};
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -152,7 +151,7 @@ pub(super) struct WrittenQuery {
     pub(super) cluster: String,
     pub(super) subscribe: Subscribe,
     pub(super) fail_on_data_loss: bool,
-    pub(super) isolation_level: IsolationLevel,
+    pub(super) isolation_level: Isolation,
     #[serde(with = "duration::or_empty")]
     pub(super) expected_batch_interval: Option<Duration>,
     #[serde(with = "duration::always")]
@@ -176,7 +175,7 @@ impl Default for WrittenQuery {
             cluster: String::new(),
             subscribe: Subscribe::default(),
             fail_on_data_loss: true,
-            isolation_level: IsolationLevel::default(),
+            isolation_level: Isolation::default(),
             expected_batch_interval: None,
             max_outage: Duration::from_secs(24 * 3600),
             lag_floor: 0,

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use super::stores::{StoreSecretError, store_settings};
-use crate::config::{self, Cluster, Config, Query, SecretError, SourceKind};
-use crate::judgement::{Isolation, QuerySettings, Subscribe, Watch};
+use crate::config::{Cluster, Config, Query, SecretError, SourceKind};
+use crate::judgement::QuerySettings;
 use crate::measures::TopicName;
-use crate::metrics::snapshot::{Granularity, PartitionMetrics, Publishing};
+use crate::metrics::snapshot::Publishing;
 use crate::readers::kafka::{KafkaOptions, KafkaReader, OpenError};
 use crate::readers::stores::{StoreError, Stores};
 use crate::readers::{BrokerReader, CheckpointReader};
@@ -80,6 +80,7 @@ pub fn cluster_targets(config: &Config) -> Result<Vec<ClusterTarget>, TargetErro
                         name: query_name.clone(),
                         checkpoint: Arc::clone(&stores[query_name.as_str()]),
                         sources: source_filter(query, name),
+                        superseded: false,
                         settings: query_settings(config, query, cluster),
                         publishing: publishing(query),
                         risk_critical: query.alerts.thresholds.risk_critical,
@@ -129,7 +130,9 @@ fn reads(query: &Query, cluster: &str) -> bool {
     query.cluster == cluster || query.sources.values().any(|source| source.cluster == cluster)
 }
 
-fn source_filter(query: &Query, cluster: &str) -> SourceFilter {
+/// Which sources of a query belong to a cluster.
+#[must_use]
+pub fn source_filter(query: &Query, cluster: &str) -> SourceFilter {
     let exceptions = query
         .sources
         .iter()
@@ -144,25 +147,13 @@ fn source_filter(query: &Query, cluster: &str) -> SourceFilter {
 #[must_use]
 pub fn query_settings(config: &Config, query: &Query, cluster: &Cluster) -> QuerySettings {
     QuerySettings {
-        subscribe: match query.subscribe {
-            config::Subscribe::Unknown => Subscribe::Unknown,
-            config::Subscribe::Subscribe => Subscribe::Subscribe,
-            config::Subscribe::Pattern => Subscribe::Pattern,
-            config::Subscribe::Assign => Subscribe::Assign,
-        },
-        isolation: match query.isolation_level {
-            config::IsolationLevel::ReadUncommitted => Isolation::ReadUncommitted,
-            config::IsolationLevel::ReadCommitted => Isolation::ReadCommitted,
-        },
+        subscribe: query.subscribe,
+        isolation: query.isolation_level,
         fail_on_data_loss: query.fail_on_data_loss,
         expected_interval: query.expected_batch_interval,
         max_outage: query.max_outage,
         lag_floor: query.lag_floor,
-        watch: match query.watch {
-            config::Watch::Active => Watch::Active,
-            config::Watch::Parked => Watch::Parked,
-            config::Watch::Retired => Watch::Retired,
-        },
+        watch: query.watch,
         confirm_polls: config.confirm_polls,
         confirm_time: config.confirm_time,
         clock_skew: cluster.clock_skew,
@@ -174,14 +165,8 @@ pub fn query_settings(config: &Config, query: &Query, cluster: &Cluster) -> Quer
 
 fn publishing(query: &Query) -> Publishing {
     Publishing {
-        granularity: match query.granularity {
-            config::Granularity::Partition => Granularity::Partition,
-            config::Granularity::Topic => Granularity::Topic,
-        },
-        partition_metrics: match query.partition_metrics {
-            config::PartitionMetrics::Default => PartitionMetrics::Default,
-            config::PartitionMetrics::All => PartitionMetrics::All,
-        },
+        granularity: query.granularity,
+        partition_metrics: query.partition_metrics,
         series_limit: query.series_limit,
     }
 }

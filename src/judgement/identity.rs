@@ -188,9 +188,8 @@ fn recreated(
     let (Some(before), Some(now)) = (topic.topic_id, id_now(cluster, name)) else { return };
     let detail = format!("topic id {before:?} became {now:?}");
     notes.topic(EventKind::TopicRecreated, name, detail.clone());
-    let needs = round.needs.get(name);
-    for (partition, one) in &mut topic.partitions {
-        let Some(need) = needs.and_then(|needs| needs.get(partition)) else { continue };
+    for (partition, need) in &partitions_of(round, cluster, name) {
+        let one = topic.partitions.entry(*partition).or_default();
         if let Some(latch) = &mut one.latch
             && latch.kind == LatchKind::Recreated
         {
@@ -199,10 +198,6 @@ fn recreated(
         }
         let at = TopicPartition::new(name, *partition);
         loss::of_the_old_topic(round, &at, need, one, notes);
-        if need.offset().is_none() {
-            *one = super::memory::PartitionMemory::default();
-            continue;
-        }
         one.committed = need.committed;
         one.start_anew();
         let mut latch = set(LatchKind::Recreated, detail.clone(), round.now, round.newest_planned(), need.committed);
@@ -213,6 +208,15 @@ fn recreated(
     topic.sane = false;
     topic.suspicion = None;
     topic.accepted = true;
+}
+
+/// Every partition of a topic that the checkpoint, memory or the broker names.
+fn partitions_of(round: &Round<'_>, cluster: &ClusterReading, name: &TopicName) -> BTreeMap<i32, Need> {
+    let mut all = round.needs.get(name).cloned().unwrap_or_default();
+    for partition in reading(cluster, name).into_iter().flat_map(|reading| reading.partitions.keys()) {
+        all.entry(*partition).or_insert(Need::BROKER_ONLY);
+    }
+    all
 }
 
 /// Tests each topic whose id does not vouch for its positions, and latches what is confirmed.

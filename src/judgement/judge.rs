@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::latches::Healing;
-use super::memory::{PartitionMemory, QueryMemory, TopicMemory};
+use super::memory::{Keeps, PartitionMemory, QueryMemory, TopicMemory};
 use super::needs::{Need, needs};
 use super::notes::Notes;
 use super::partition::{self, Around, Blindness, Bounds, Round};
@@ -210,10 +210,10 @@ fn remember_retention(round: &Round<'_>, policy: Policy, reading: &TopicReading,
         Limit::At(retention) => Some(retention),
         _ => None,
     };
-    memory.retention_seconds = match (policy.ruling(observed.is_some() && observed != time), observed.or(time)) {
-        (Ruling::None, _) => Some(f64::INFINITY),
-        (Ruling::Unknown, None) => memory.retention_seconds,
-        (_, known) => known.as_ref().map(Duration::as_secs_f64),
+    memory.keeps = match (policy.ruling(observed.is_some() && observed != time), observed.or(time)) {
+        (Ruling::None, _) => Some(Keeps::ForEver),
+        (Ruling::Unknown, None) => memory.keeps,
+        (_, known) => known.and_then(|known| u64::try_from(known.as_millis()).ok()).map(Keeps::Millis),
     };
 }
 

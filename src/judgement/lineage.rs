@@ -6,7 +6,7 @@ use super::memory::{CheckpointMemory, QueryMemory, TopicMemory};
 use super::notes::Notes;
 use super::states::EventKind;
 use crate::checkpoint::{CheckpointReading, Problem, ProblemKind};
-use crate::measures::{Moment, Offset, TopicPartition};
+use crate::measures::{Moment, Offset, TopicName, TopicPartition};
 
 /// A checkpoint with another query id is another lineage: positions, doubts and latches of the old one say nothing of
 /// it. What was lost and what happened stays counted.
@@ -28,7 +28,7 @@ pub(super) fn follow(reading: &CheckpointReading, memory: &mut QueryMemory, note
             last_loss_at: topic.last_loss_at.clone(),
             ..TopicMemory::default()
         };
-        (name.clone(), totals)
+        (TopicName::clone(name), totals)
     });
     *memory = QueryMemory {
         topics: topics.filter(|(_, topic)| !topic.lost_total.is_empty()).collect(),
@@ -80,6 +80,7 @@ pub(super) fn remember(reading: &CheckpointReading, now: Moment, memory: &mut Qu
         restartable,
         last_commit_at: reading.last_commit_at,
         open_batch_at: first_seen.map(|seen| reading.planned_at.or(reading.batch_timestamp).unwrap_or(seen)),
+        entries: reading.entries.clone(),
         batch_open: reading.batch_open,
         problems,
     });

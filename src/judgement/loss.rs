@@ -10,17 +10,19 @@ use super::verdict::LostRange;
 use crate::measures::{Offset, TopicPartition};
 use crate::retention::{Cleanup, Deadline, Limit, Policy};
 
+/// One partition whose position and log belong together.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Account<'a> {
+    pub at: &'a TopicPartition,
+    pub need: &'a Need,
+    pub row: Row,
+    pub earliest: Offset,
+    pub policy: Policy,
+}
+
 /// Accounts for everything below earliest that was not accounted for, and remembers how far that went.
-pub(super) fn account(
-    round: &Round<'_>,
-    at: &TopicPartition,
-    need: &Need,
-    row: Row,
-    earliest: Offset,
-    policy: Policy,
-    one: &mut PartitionMemory,
-    notes: &mut Notes,
-) {
+pub(super) fn account(round: &Round<'_>, what: &Account<'_>, one: &mut PartitionMemory, notes: &mut Notes) {
+    let Account { at, need, row, earliest, policy } = *what;
     if need.origin == Origin::NotFixed {
         return;
     }
@@ -66,7 +68,7 @@ pub(super) fn of_the_old_topic(
     one: &mut PartitionMemory,
     notes: &mut Notes,
 ) {
-    let (Some(latest), Some(needed)) = (one.latest, one.committed.max(need.offset())) else { return };
+    let (Some(latest), Some(needed)) = (one.latest, one.committed.max(need.offset()).or(one.counted)) else { return };
     let done = needed.max(one.seen.unwrap_or(needed)).max(one.counted.unwrap_or(needed));
     let young = if round.young { need.planned.unwrap_or(Offset::ZERO) } else { Offset::ZERO };
     for (from, to, certainty) in parts(done, needed, latest, young) {

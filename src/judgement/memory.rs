@@ -61,6 +61,8 @@ pub struct CheckpointMemory {
     pub last_commit_at: Option<Moment>,
     /// When the open batch was planned.
     pub open_batch_at: Option<Moment>,
+    /// Hashes of the newest entries' positions.
+    pub entries: BTreeMap<BatchId, u64>,
     /// Whether a batch was open.
     pub batch_open: bool,
     /// What is wrong or odd with it.
@@ -79,8 +81,8 @@ pub struct TopicMemory {
     pub accepted: bool,
     /// A suspicion that it was deleted and made again, for want of an id.
     pub suspicion: Option<Doubt>,
-    /// retention.ms or the observed retention, in seconds, as last known.
-    pub retention_seconds: Option<f64>,
+    /// retention.ms or the observed retention, as last known.
+    pub keeps: Option<Keeps>,
     /// Offsets counted as lost since memory began.
     pub lost_total: BTreeMap<Certainty, u64>,
     /// When loss was last counted.
@@ -145,10 +147,22 @@ pub struct PartitionMemory {
     pub latch: Option<Latch>,
     /// The last two moments at which earliest rose, oldest first.
     pub rises: Vec<Moment>,
+    /// By how much earliest rose from one round to the next, the last few times, oldest first.
+    pub jumps: Vec<u64>,
     /// Rises of the committed offset that were observed: how many batches, and the largest for one batch.
     pub batches: (u64, u64),
     /// Bounds over time, thinned: what rates are made of.
     pub window: Vec<Sample>,
+}
+
+/// How long a topic keeps its records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Keeps {
+    /// So many milliseconds.
+    Millis(u64),
+    /// No limit is at work.
+    ForEver,
 }
 
 /// A contradiction that waits for confirmation.

@@ -5,7 +5,6 @@
 
 // In reading order: the words, what comes in, what is remembered, then the steps of a judgement.
 mod states;
-pub mod restart;
 mod settings;
 mod sighting;
 mod verdict;
@@ -26,13 +25,20 @@ mod progress;
 mod query;
 mod topic;
 mod notes;
+mod restart;
 
 pub use judge::judge;
-pub use memory::{CheckpointMemory, Doubt, Identity, Latch, LatchKind, PartitionMemory, QueryMemory, TopicMemory};
+pub use memory::{
+    CheckpointMemory, Doubt, Identity, Keeps, Latch, LatchKind, PartitionMemory, QueryMemory, TopicMemory,
+};
 pub use questions::{Questions, questions};
+pub use restart::{Outcome, Restart, SkippedRange, predict};
 pub use settings::{Isolation, QuerySettings, Subscribe, Watch};
 pub use sighting::{Entry, Sighting};
 pub use states::{Certainty, Condition, EventKind, PartitionProblem, PartitionState, QueryState};
 pub use verdict::{Event, LostRange, PartitionVerdict, QueryVerdict, TopicVerdict};
 
 pub use crate::retention::{Deadline, Sample};
+
+#[cfg(test)]
+mod tests;

@@ -18,31 +18,14 @@ pub(super) fn observe(reading: &CheckpointReading, needs: &Needs, memory: &mut Q
     let Some(before) = memory.checkpoint.clone() else { return false };
     let kept = positions(memory);
     let mismatched = memory.mismatch.is_some();
-    let same_batch = reading.newest_committed.is_some() && reading.newest_committed == before.newest_committed;
-    let same_plan = before.batch_open && reading.batch_open && reading.newest_planned == before.newest_planned;
-    let plan_done = before.batch_open && before.newest_planned == reading.newest_committed;
     let passed = batches_between(&before, reading);
+    rewritten(reading, &before, notes);
     let mut changed = false;
     for (topic, partitions) in needs {
         let Some(known) = memory.topics.get_mut(topic) else { continue };
         for (partition, need) in partitions {
             let Some(one) = known.partitions.get_mut(partition) else { continue };
             let at = TopicPartition::new(topic, *partition);
-            if same_batch
-                && need.origin == Origin::Entry
-                && one.committed.is_some_and(|was| need.committed != Some(was))
-            {
-                notes.partition(
-                    EventKind::OffsetsRewritten,
-                    &at,
-                    &differs("a committed", one.committed, need.committed),
-                );
-            } else if same_plan && one.planned.is_some() && need.planned.is_some() && one.planned != need.planned {
-                notes.partition(EventKind::OffsetsRewritten, &at, &differs("the open", one.planned, need.planned));
-            }
-            if plan_done && need.origin == Origin::Entry && one.planned.is_some() && one.planned != need.committed {
-                notes.partition(EventKind::OffsetsRewritten, &at, &differs("a committed", one.planned, need.committed));
-            }
             changed |= need.committed != one.committed;
             step(&at, need, one, passed, mismatched, notes);
         }
@@ -60,6 +43,15 @@ pub(super) fn observe(reading: &CheckpointReading, needs: &Needs, memory: &mut Q
         notes.keep_positions(kept);
     }
     changed
+}
+
+/// A batch that is known says other positions than before: a second driver, or a hand.
+fn rewritten(reading: &CheckpointReading, before: &CheckpointMemory, notes: &mut Notes) {
+    for (batch, hash) in &reading.entries {
+        if before.entries.get(batch).is_some_and(|known| known != hash) {
+            notes.query(EventKind::OffsetsRewritten, format!("offsets/{batch} says other positions than before"));
+        }
+    }
 }
 
 /// What one partition's position did.
@@ -102,9 +94,4 @@ fn batches_between(before: &CheckpointMemory, reading: &CheckpointReading) -> u6
         (None, Some(now)) => now.0.saturating_add(1),
         _ => 1,
     }
-}
-
-fn differs(which: &str, was: Option<Offset>, now: Option<Offset>) -> String {
-    let words = |offset: Option<Offset>| offset.map_or_else(|| "nothing".to_owned(), |offset| offset.to_string());
-    format!("{which} batch says {} where it said {}", words(now), words(was))
 }

@@ -13,7 +13,7 @@ use super::verdict::PartitionVerdict;
 use crate::measures::Offset;
 use crate::retention::{
     Age, Cleanup, Deadline, Limit, PartitionReading, Policy, Sample, Standing, Threat, deadline, forecast,
-    oldest_unread, ratio, size_at_work,
+    lifetime_by_size, oldest_unread, ratio, size_at_work,
 };
 
 /// Rates are made of so long a past, or of ten intervals if that is longer.
@@ -83,11 +83,13 @@ fn offsets(round: &Round<'_>, known: &Known<'_>, read: &PartitionReading, verdic
         }
         Row::Lost | Row::PossiblyLost => {
             let possibly = open.above(needed);
-            verdict.headroom = Some(needed.minus(earliest));
             verdict.lag = Some(end.above(earliest));
             verdict.possibly_lost = Some(possibly);
             verdict.lost = Some(earliest.above(needed) - possibly);
-            verdict.beyond_end = Some(0);
+            // Without a committed offset there is no distance to speak of.
+            let known = known.need.committed;
+            verdict.headroom = known.map(|committed| committed.minus(earliest));
+            verdict.beyond_end = known.map(|_| 0);
         }
         Row::NoPosition { lost } => {
             verdict.lag =
@@ -188,7 +190,7 @@ fn projected(round: &Round<'_>, policy: Policy, standing: &Standing, one: &Parti
     } else {
         return None;
     };
-    forecast(threat, &one.window, round.interval)
+    forecast(threat, &one.window, &one.jumps, round.interval)
 }
 
 fn problems(known: &Known<'_>, verdict: &PartitionVerdict) -> BTreeSet<PartitionProblem> {
@@ -245,6 +247,9 @@ pub(super) fn retention_here(
     match policy.time {
         _ if observed.is_some() => observed,
         Limit::At(retention) => Some(retention),
+        Limit::Unlimited | Limit::Unknown if matches!(policy.size, Limit::At(_)) && moving(round, one) => {
+            lifetime_by_size(&one.window)
+        }
         Limit::Unlimited | Limit::Unknown => None,
     }
 }

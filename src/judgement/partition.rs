@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::latches::Healing;
-use super::loss;
+use super::loss::{self, Account};
 use super::memory::{PartitionMemory, TopicMemory};
 use super::needs::{Need, Needs};
 use super::notes::Notes;
@@ -91,7 +91,8 @@ pub(super) fn judge(
         _ => None,
     };
     if let Some(read) = read.filter(|_| row.accounts()) {
-        loss::account(round, at, need, row, read.earliest, around.policy, one, notes);
+        let account = Account { at, need, row, earliest: read.earliest, policy: around.policy };
+        loss::account(round, &account, one, notes);
     }
     if let Some(read) = read.filter(|_| row.replaces_memory()) {
         remember_bounds(round, need, read, row, one);
@@ -127,12 +128,18 @@ fn keep_position(need: &Need, one: &mut PartitionMemory) {
     one.dropped = need.origin == super::needs::Origin::Dropped;
 }
 
+/// How many rises of earliest are remembered: enough for a typical one.
+const JUMPS: usize = 8;
+
 fn remember_bounds(round: &Round<'_>, need: &Need, read: &PartitionReading, row: Row, one: &mut PartitionMemory) {
     let rose = need.committed.is_some() && one.earliest.is_some_and(|before| read.earliest > before);
     if rose && row.accounts() {
         one.rises.push(round.now);
         let surplus = one.rises.len().saturating_sub(2);
         one.rises.drain(..surplus);
+        one.jumps.extend(one.earliest.map(|before| read.earliest.above(before)));
+        let surplus = one.jumps.len().saturating_sub(JUMPS);
+        one.jumps.drain(..surplus);
     }
     one.earliest = Some(read.earliest);
     one.latest = Some(read.latest);
@@ -145,11 +152,16 @@ fn remember_verdict(round: &Round<'_>, need: &Need, row: Row, verdict: &Partitio
     one.problems.clone_from(&verdict.problems);
     one.lost = verdict.lost;
     one.possibly_lost = verdict.possibly_lost;
-    one.deadline = verdict.deadline;
-    one.oldest_unread = verdict.oldest_unread;
-    let not_its_business =
-        need.committed.is_none() && need.planned.is_none() && round.settings.subscribe == Subscribe::Assign;
-    one.lagging = !not_its_business && verdict.lag.is_some_and(|lag| lag > round.settings.lag_floor);
+    // A doubt that passes must not have forgotten a proof, nor have stopped a clock.
+    if row.replaces_memory() {
+        one.deadline = verdict.deadline;
+        one.oldest_unread = verdict.oldest_unread;
+    }
+    if row.state() != PartitionState::Unconfirmed || verdict.lag.is_some() {
+        let not_its_business =
+            need.committed.is_none() && need.planned.is_none() && round.settings.subscribe == Subscribe::Assign;
+        one.lagging = !not_its_business && verdict.lag.is_some_and(|lag| lag > round.settings.lag_floor);
+    }
     if !row.accounts() {
         one.window.clear();
     }

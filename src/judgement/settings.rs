@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 /// Everything that is configured and not observed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuerySettings {
@@ -54,7 +56,8 @@ impl Default for QuerySettings {
 }
 
 /// How a query names its topics.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Subscribe {
     /// Nobody said.
     #[default]
@@ -76,7 +79,8 @@ impl Subscribe {
 }
 
 /// Which records a query reads.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Isolation {
     /// Every record, up to the high watermark.
     #[default]
@@ -86,7 +90,8 @@ pub enum Isolation {
 }
 
 /// How much is asked of a query.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Watch {
     /// Everything.
     #[default]

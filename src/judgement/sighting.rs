@@ -11,7 +11,8 @@ use crate::retention::ClusterReading;
 pub struct Sighting<'a> {
     /// End of the round.
     pub now: Moment,
-    /// The checkpoint, with only those sources that read this cluster.
+    /// The checkpoint, with only those sources that read this cluster. An error too where the whole reading says that
+    /// it counts as not read ([`CheckpointReading::unread`]).
     pub checkpoint: Result<&'a CheckpointReading, &'a Unread>,
     /// The cluster.
     pub cluster: Result<&'a ClusterReading, &'a Unread>,

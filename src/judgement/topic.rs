@@ -1,8 +1,9 @@
 //! A topic of a query, folded from its partitions: by the worse side, never averaged.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use super::memory::TopicMemory;
+use super::memory::{Keeps, TopicMemory};
 use super::states::{PartitionProblem, PartitionState};
 use super::verdict::{PartitionVerdict, TopicVerdict};
 use crate::measures::Offset;
@@ -31,7 +32,10 @@ pub(super) fn fold(verdicts: &[&PartitionVerdict], memory: &TopicMemory) -> Topi
         deadline: verdicts.iter().filter_map(|verdict| verdict.deadline).min(),
         forecast: verdicts.iter().filter(at_risk).filter_map(|verdict| verdict.forecast).min(),
         oldest_unread: verdicts.iter().filter_map(|verdict| verdict.oldest_unread).min(),
-        retention_seconds: memory.retention_seconds,
+        retention_seconds: memory.keeps.map(|keeps| match keeps {
+            Keeps::Millis(millis) => Duration::from_millis(millis).as_secs_f64(),
+            Keeps::ForEver => f64::INFINITY,
+        }),
         states,
         problems,
         lost_total: memory.lost_total.clone(),

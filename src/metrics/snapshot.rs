@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::judgement::{PartitionProblem, PartitionState, PartitionVerdict, QuerySettings, QueryState, QueryVerdict};
 use crate::measures::{Moment, Reason, TopicName, Unread};
 use crate::retention::ClusterReading;
@@ -143,18 +145,22 @@ impl Default for Publishing {
 }
 
 /// The level down to which a query is published.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Granularity {
     /// Each partition has its series.
+    #[default]
     Partition,
     /// Topics only; of partitions, only what is wrong with them.
     Topic,
 }
 
 /// Which numbers of a partition are published.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum PartitionMetrics {
     /// Committed offset, headroom, lag, deadline.
+    #[default]
     Default,
     /// All that is known.
     All,

@@ -32,43 +32,60 @@ pub enum Threat {
     Time,
 }
 
-/// Where the two will meet. `None` with too little history: at least two expected intervals and two samples.
+/// Where the two will meet. `jumps` are the last rises of earliest, each from one round to the next. `None` with too
+/// little history: at least two expected intervals and two samples.
 #[must_use]
-pub fn forecast(threat: Threat, window: &[Sample], interval: Duration) -> Option<Deadline> {
+pub fn forecast(threat: Threat, window: &[Sample], jumps: &[u64], interval: Duration) -> Option<Deadline> {
     let (first, last) = (window.first()?, window.last()?);
     let span = last.at.since(first.at);
     if span.is_zero() || span < interval * 2 {
         return None;
     }
     match threat {
-        Threat::Size => by_size(window, first, last, span),
+        Threat::Size => by_size(window, jumps, span),
         Threat::Time => by_time(first, last, span),
     }
 }
 
+/// How long a record lives in a log that size cuts and whose records' times are not known: as long as latest takes to
+/// grow by what the log holds.
+#[must_use]
+pub fn lifetime_by_size(window: &[Sample]) -> Option<Duration> {
+    let (first, last) = (window.first()?, window.last()?);
+    let grown = last.latest.above(first.latest);
+    if grown == 0 {
+        return None;
+    }
+    let held = float(last.latest.above(last.earliest));
+    Duration::try_from_secs_f64(held / float(grown) * last.at.since(first.at).as_secs_f64()).ok()
+}
+
 /// Earliest jumps by whole segments, so one typical jump may come at any moment. From then on it follows latest, and
 /// the committed offset runs ahead of it at its own pace.
-fn by_size(window: &[Sample], first: &Sample, last: &Sample, span: Duration) -> Option<Deadline> {
+fn by_size(window: &[Sample], jumps: &[u64], span: Duration) -> Option<Deadline> {
+    let (first, last) = (window.first()?, window.last()?);
     let grown = last.latest.above(first.latest);
     let read = last.committed.above(first.committed);
-    if grown == 0 || read >= grown {
+    // A query moves by whole batches: one that is just not committed yet does not make it slow.
+    if grown.saturating_sub(read) <= largest_step(window) {
         return Some(Deadline::Never);
     }
     let headroom = last.committed.above(last.earliest);
-    let ahead = float(headroom.saturating_sub(typical_jump(window)));
+    let ahead = float(headroom.saturating_sub(typical(jumps)));
     let closing = float(grown - read) / span.as_secs_f64();
     Some(later(last.at, ahead / closing))
 }
 
-fn typical_jump(window: &[Sample]) -> u64 {
-    let mut jumps: Vec<u64> = window
-        .windows(2)
-        .filter_map(|pair| match pair {
-            [before, after] => Some(after.earliest.above(before.earliest)),
-            _ => None,
-        })
-        .filter(|jump| *jump > 0)
-        .collect();
+fn largest_step(window: &[Sample]) -> u64 {
+    let steps = window.windows(2).filter_map(|pair| match pair {
+        [before, after] => Some(after.committed.above(before.committed)),
+        _ => None,
+    });
+    steps.max().unwrap_or(0)
+}
+
+fn typical(jumps: &[u64]) -> u64 {
+    let mut jumps = jumps.to_vec();
     jumps.sort_unstable();
     jumps.get(jumps.len() / 2).copied().unwrap_or(0)
 }

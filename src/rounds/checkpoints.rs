@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout};
 use super::targets::QueryTarget;
 use crate::checkpoint::CheckpointReading;
 use crate::measures::{Moment, Reason, Unread};
-use crate::process::clock;
+use crate::process::clock::Clock;
 
 /// How many checkpoints are read at once over all clusters. Each store keeps a much lower limit of its own, so that the
 /// queries of one that hangs wait for each other, and leave places here for everyone else's.
@@ -36,13 +36,14 @@ pub(super) async fn read_all(
     queries: &[&QueryTarget],
     places: &Arc<Semaphore>,
     deadline: Duration,
+    clock: &Clock,
 ) -> Vec<CheckpointPoll> {
-    join_all(queries.iter().map(|query| read_one(query, places, deadline))).await
+    join_all(queries.iter().map(|query| read_one(query, places, deadline, clock))).await
 }
 
-async fn read_one(query: &QueryTarget, places: &Semaphore, deadline: Duration) -> CheckpointPoll {
+async fn read_one(query: &QueryTarget, places: &Semaphore, deadline: Duration, clock: &Clock) -> CheckpointPoll {
     let waited = timeout(deadline, places.acquire()).await;
-    let attempted_at = clock::now();
+    let attempted_at = clock.now();
     let started = Instant::now();
     let outcome = match waited {
         Ok(_place) => within(query, deadline).await,

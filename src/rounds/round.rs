@@ -12,7 +12,6 @@ use super::state::ClusterState;
 use super::targets::{ClusterTarget, QueryTarget};
 use crate::judgement::{Isolation, QueryMemory, QueryVerdict, Questions, Sighting, judge, questions};
 use crate::measures::{Moment, Offset, TopicName, TopicPartition, Unread};
-use crate::process::clock;
 use crate::readers::{AgeRequest, WantedTopic};
 use crate::retention::{ClusterReading, TopicSight};
 
@@ -41,13 +40,13 @@ pub async fn once(
     places: &Arc<Semaphore>,
     deadline: Duration,
 ) -> Found {
-    let started_at = clock::now();
+    let started_at = state.clock.now();
     let started = Instant::now();
     let queries: Vec<&QueryTarget> = target.queries.iter().collect();
 
     // Checkpoints first, latest second: a query only moves forward, so lag may be slightly too high but never
     // negative, and a committed offset beyond the end is a finding and not a race.
-    let mut checkpoints = read_all(&queries, places, deadline / 3).await;
+    let mut checkpoints = read_all(&queries, places, deadline / 3, &state.clock).await;
     let topics = topics_of(&queries, &checkpoints, state);
     let mut cluster = target.brokers.topics(&topics, deadline / 3).await;
 
@@ -56,7 +55,7 @@ pub async fn once(
         look_up_ages(target, state, &checkpoints, cluster, deadline / 6).await;
     }
 
-    let finished_at = clock::now();
+    let finished_at = state.clock.now();
     let verdicts = judge_all(&queries, state, &checkpoints, &cluster, finished_at);
     Found { started_at, finished_at, took: started.elapsed(), cluster, checkpoints, verdicts }
 }
@@ -92,7 +91,7 @@ async fn check_doubts(
     let doubted: Vec<usize> = asked.iter().filter(|(_, asked)| asked.reread_checkpoint).map(|(at, _)| *at).collect();
     if !doubted.is_empty() {
         let again: Vec<&QueryTarget> = doubted.iter().map(|at| &target.queries[*at]).collect();
-        for (at, second) in doubted.iter().zip(read_all(&again, places, deadline / 2).await) {
+        for (at, second) in doubted.iter().zip(read_all(&again, places, deadline / 2, &state.clock).await) {
             // A second look that fails leaves the first one standing: it was good.
             if second.outcome.is_ok() {
                 checkpoints[*at] = second;
@@ -133,7 +132,7 @@ async fn look_up_ages(
     let requests: Vec<AgeRequest> =
         wanted.into_iter().filter_map(|(partition, committed)| age_request(cluster, partition, committed)).collect();
     if !requests.is_empty() {
-        cluster.ages = target.brokers.ages(&requests, clock::now(), deadline).await;
+        cluster.ages = target.brokers.ages(&requests, state.clock.now(), deadline).await;
     }
 }
 
@@ -177,7 +176,7 @@ fn judge_all(
             checkpoint: poll.outcome.as_ref(),
             cluster: cluster.as_ref(),
             history: &[],
-            superseded: false,
+            superseded: query.superseded,
         };
         let memory = state.memories.remove(&query.name).unwrap_or_default();
         let (mut verdict, memory) = judge(&query.settings, &sighting, memory);

@@ -6,10 +6,13 @@ use std::time::Duration;
 use crate::judgement::QueryMemory;
 use crate::measures::{Moment, TopicName, Unread};
 use crate::metrics::snapshot::Polls;
+use crate::process::clock::Clock;
 
 /// Kept between the rounds of one cluster.
 #[derive(Debug, Default)]
 pub struct ClusterState {
+    /// Tells the time of each step of a round.
+    pub clock: Clock,
     /// What the judgement remembers, by query.
     pub memories: BTreeMap<String, QueryMemory>,
     /// Topics that a query's checkpoint ever named, by query.

@@ -33,6 +33,8 @@ pub struct QueryTarget {
     pub checkpoint: Arc<dyn CheckpointReader>,
     /// Which of its sources belong to this cluster.
     pub sources: SourceFilter,
+    /// Discovery found a newer checkpoint of the same query beside this one.
+    pub superseded: bool,
     /// What was configured, for the judgement.
     pub settings: QuerySettings,
     /// How much of it is published.

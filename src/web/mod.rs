@@ -19,7 +19,7 @@ use std::sync::atomic::AtomicBool;
 
 use axum::Router;
 use axum::extract::{Query, State};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::map_response;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -28,6 +28,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::scrape::about_this_build;
 pub use self::serve::{GRACE, serve};
+use crate::alerts::Rendered;
 use crate::measures::Moment;
 use crate::rounds::board::Board;
 
@@ -50,8 +51,8 @@ struct Shared {
 pub type Clock = Arc<dyn Fn() -> Moment + Send + Sync>;
 /// Makes a text when it is asked for.
 pub type Text = Arc<dyn Fn() -> String + Send + Sync>;
-/// Makes the rule file in a format, or says why it cannot.
-pub type Rules = Arc<dyn Fn(RulesFormat) -> Result<String, String> + Send + Sync>;
+/// Makes the rule file in a format.
+pub type Rules = Arc<dyn Fn(RulesFormat) -> Rendered + Send + Sync>;
 
 /// The forms in which alert rules are served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -128,9 +129,14 @@ struct RulesQuestion {
     format: RulesFormat,
 }
 
-async fn rules(State(state): State<WebState>, Query(question): Query<RulesQuestion>) -> Response {
-    match (state.0.rules)(question.format) {
-        Ok(text) => ([(header::CONTENT_TYPE, "application/yaml; charset=utf-8")], text).into_response(),
-        Err(why) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{why}\n")).into_response(),
+/// A sidecar that asks often and holds the newest text is told so in a few bytes.
+async fn rules(State(state): State<WebState>, Query(question): Query<RulesQuestion>, headers: HeaderMap) -> Response {
+    let Rendered { text, etag } = (state.0.rules)(question.format);
+    let known = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+    let is_known = known.flat_map(|tags| tags.split(',')).any(|tag| matches!(tag.trim(), "*") || tag.trim() == etag);
+    let head = [(header::ETAG, etag), (header::CACHE_CONTROL, "no-cache".to_owned())];
+    if is_known {
+        return (StatusCode::NOT_MODIFIED, head).into_response();
     }
+    (head, [(header::CONTENT_TYPE, "application/yaml; charset=utf-8")], text).into_response()
 }

@@ -43,8 +43,10 @@ impl Served {
             (Arc::new(Board::default()), CancellationToken::new(), CancellationToken::new());
         board.set_about(&about_this_build(true, Some(NOW)));
         let rules: Rules = Arc::new(|format| match format {
-            RulesFormat::Prometheus => Ok("groups: []\n".to_owned()),
-            RulesFormat::PrometheusRule => Ok("kind: PrometheusRule\n".to_owned()),
+            RulesFormat::Prometheus => Rendered { text: "groups: []\n".to_owned(), etag: "\"a\"".to_owned() },
+            RulesFormat::PrometheusRule => {
+                Rendered { text: "kind: PrometheusRule\n".to_owned(), etag: "\"b\"".to_owned() }
+            }
         });
         let config: Text = Arc::new(|| "poll_interval = \"30s\"\n".to_owned());
         let state = WebState::new(Arc::clone(&board), Arc::new(|| NOW), config, rules, stopping.clone());
@@ -74,6 +76,11 @@ impl Served {
         let mut body = Vec::new();
         answer.body_mut().as_reader().read_to_end(&mut body).unwrap();
         Answer { status: answer.status().as_u16(), headers: answer.headers().clone(), body }
+    }
+
+    fn status_if_not(&self, path: &str, known: &str) -> u16 {
+        let url = format!("http://{}{path}", self.address);
+        ureq::get(url).header("if-none-match", known).call().unwrap().status().as_u16()
     }
 
     fn get(&self, path: &str) -> Answer {
@@ -334,4 +341,12 @@ async fn the_stop_ends_the_server_within_its_grace_though_a_request_is_half_sent
     shutdown.cancel();
     let ended = tokio::time::timeout(GRACE * 2, served).await;
     ended.expect("it ended in time").unwrap().unwrap();
+}
+
+#[test]
+fn rules_that_the_asker_has_are_not_sent_again() {
+    let served = Served::empty();
+    assert_eq!(served.status_if_not("/rules", "\"other\", \"a\""), 304);
+    assert_eq!(served.status_if_not("/rules", "\"b\""), 200);
+    assert_eq!(served.status_if_not("/rules?format=prometheusrule", "\"b\""), 304);
 }

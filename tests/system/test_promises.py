@@ -51,7 +51,7 @@ def test_nothing_appears_on_a_fresh_broker(cases, own_broker, tmp_path):
     fresh.produce(present.topic, 20, partition=1)
     config = Config(tmp_path / "b", fresh.bootstrap)
     config.query("present", present.checkpoint).query("missing", missing.checkpoint)
-    config.query("committed", present.checkpoint, isolation_level="read_committed")
+    config.query("committed", shutil.copytree(present.checkpoint, tmp_path / "committed"), isolation_level="read_committed")
     before = fresh.topics(), fresh.groups()
     assert before == ({present.topic}, set())
     daemon = brinkwatch.Daemon.start(config)

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use crate::checkpoint::CheckpointReading;
-use crate::judgement::restart::{self, Outcome, Restart};
-use crate::judgement::{Condition, PartitionState, PartitionVerdict, QueryVerdict};
+use crate::judgement::{Condition, Outcome, PartitionState, PartitionVerdict, QueryVerdict, Restart, predict};
 use crate::measures::{Moment, TopicPartition, Unread};
 use crate::rounds::{ClusterTarget, Found};
 
 /// What is to be said of one query on one cluster.
 #[derive(Debug)]
-pub struct QueryAnswer {
+pub(super) struct QueryAnswer {
     pub query: String,
     pub kafka_cluster: String,
     pub cluster_id: Option<String>,
@@ -27,12 +26,12 @@ pub struct QueryAnswer {
 }
 
 /// One answer per query of the cluster, in the order of the targets.
-pub fn of(target: &ClusterTarget, found: &Found) -> Vec<QueryAnswer> {
+pub(super) fn of(target: &ClusterTarget, found: &Found) -> Vec<QueryAnswer> {
     let queries = target.queries.iter().zip(&found.checkpoints).zip(&found.verdicts);
     queries
         .map(|((query, poll), verdict)| {
-            let predict = |fail_on_data_loss| match (&poll.outcome, &found.cluster) {
-                (Ok(reading), Ok(cluster)) => restart::predict(reading, cluster, &query.settings, fail_on_data_loss),
+            let restart = |fail_on_data_loss| match (&poll.outcome, &found.cluster) {
+                (Ok(reading), Ok(cluster)) => predict(reading, cluster, &query.settings, fail_on_data_loss),
                 (Err(unread), _) => Restart::unknown(format!("the checkpoint was not read: {unread}")),
                 (_, Err(unread)) => Restart::unknown(format!("the cluster was not read: {unread}")),
             };
@@ -44,8 +43,8 @@ pub fn of(target: &ClusterTarget, found: &Found) -> Vec<QueryAnswer> {
                 checked_at: found.finished_at,
                 cluster_unread: found.cluster.as_ref().err().cloned(),
                 fail_on_data_loss: configured,
-                restart: predict(configured),
-                restart_otherwise: predict(!configured),
+                restart: restart(configured),
+                restart_otherwise: restart(!configured),
                 verdict: verdict.clone(),
                 sources: sources(poll.outcome.as_ref().ok()),
             }
@@ -67,15 +66,22 @@ fn sources(reading: Option<&CheckpointReading>) -> BTreeMap<TopicPartition, Stri
 
 impl QueryAnswer {
     /// Whether something that the answer needs could not be read.
-    pub fn is_incomplete(&self) -> bool {
+    pub(super) fn is_incomplete(&self) -> bool {
         let unknown = |partition: &PartitionVerdict| partition.state == PartitionState::Unknown;
         self.cluster_unread.is_some()
             || self.verdict.unreadable.is_some()
             || self.verdict.partitions.values().any(unknown)
     }
 
+    /// What could not be read as a whole, in words.
+    pub(super) fn unread(&self) -> Vec<String> {
+        let checkpoint = self.verdict.unreadable.as_ref().map(|unread| format!("checkpoint not read: {unread}"));
+        let cluster = self.cluster_unread.as_ref().map(|unread| format!("cluster not read: {unread}"));
+        checkpoint.into_iter().chain(cluster).collect()
+    }
+
     /// Whether there is something that somebody should act on.
-    pub fn is_finding(&self) -> bool {
+    pub(super) fn is_finding(&self) -> bool {
         const FINDINGS: [Condition; 7] = [
             Condition::ClusterMismatch,
             Condition::Recreated,
@@ -94,7 +100,7 @@ impl QueryAnswer {
 
 /// A way on, and whether it fits.
 #[derive(Debug)]
-pub struct Recovery {
+pub(super) struct Recovery {
     /// The bounded word of the JSON.
     pub path: &'static str,
     /// Why it fits.
@@ -105,12 +111,12 @@ pub struct Recovery {
 
 impl QueryAnswer {
     /// Offsets that are certainly gone, over all partitions.
-    pub fn lost_offsets(&self) -> u64 {
+    pub(super) fn lost_offsets(&self) -> u64 {
         self.verdict.partitions.values().filter_map(|partition| partition.lost).sum()
     }
 
     /// The partitions, lost ones first, then by share of retention left, then as they are numbered.
-    pub fn worst_first(&self) -> Vec<(&TopicPartition, &PartitionVerdict)> {
+    pub(super) fn worst_first(&self) -> Vec<(&TopicPartition, &PartitionVerdict)> {
         let mut rows: Vec<_> = self.verdict.partitions.iter().collect();
         let rank = |partition: &PartitionVerdict| {
             let fine = matches!(partition.state, PartitionState::CaughtUp | PartitionState::Behind);
@@ -124,7 +130,7 @@ impl QueryAnswer {
     }
 
     /// Which ways on fit. Nothing is advised while something was not read.
-    pub fn recoveries(&self) -> Vec<Recovery> {
+    pub(super) fn recoveries(&self) -> Vec<Recovery> {
         if self.is_incomplete() {
             return Vec::new();
         }

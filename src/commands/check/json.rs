@@ -3,16 +3,15 @@
 use serde_json::{Map, Value, json};
 
 use super::answer::QueryAnswer;
-use crate::commands::times::rfc3339;
-use crate::judgement::restart::Restart;
-use crate::judgement::{Deadline, PartitionVerdict};
+use crate::commands::times::{deadline, rfc3339};
+use crate::judgement::{PartitionVerdict, Restart};
 use crate::measures::{Offset, TopicPartition};
 
 /// Raised when a field changes its meaning or goes away.
 const VERSION: u32 = 1;
 
 /// The whole answer.
-pub fn document(answers: &[QueryAnswer]) -> Value {
+pub(super) fn document(answers: &[QueryAnswer]) -> Value {
     json!({"version": VERSION, "queries": answers.iter().map(query).collect::<Vec<_>>()})
 }
 
@@ -62,6 +61,12 @@ fn restart(restart: &Restart, fail_on_data_loss: bool) -> Value {
         "error_class": restart.error_class,
         "partition": restart.partition.as_ref().map(ToString::to_string),
         "detail": restart.detail,
+        "skipped": restart.skipped.iter().map(|range| json!({
+            "topic": range.partition.topic.as_ref(),
+            "partition": range.partition.partition,
+            "from": range.from.get(),
+            "to": range.to.get(),
+        })).collect::<Vec<_>>(),
     })
 }
 
@@ -85,12 +90,4 @@ fn row(answer: &QueryAnswer, at: &TopicPartition, partition: &PartitionVerdict) 
         "deadline": partition.deadline.and_then(deadline),
         "reason": partition.reason,
     })
-}
-
-/// A moment as RFC 3339, no limit as the text `never`.
-pub fn deadline(deadline: Deadline) -> Option<String> {
-    match deadline {
-        Deadline::At(moment) => rfc3339(moment),
-        Deadline::Never => Some("never".to_owned()),
-    }
 }

@@ -3,10 +3,9 @@
 use std::io::Write;
 
 use super::answer::QueryAnswer;
-use super::json::deadline;
 use crate::commands::output::{Align, OutputFormat, Rows, printable};
-use crate::judgement::PartitionVerdict;
-use crate::judgement::restart::Restart;
+use crate::commands::times::deadline;
+use crate::judgement::{PartitionVerdict, Restart};
 use crate::measures::{Offset, TopicPartition};
 
 const COLUMNS: [(&str, Align); 14] = [
@@ -30,7 +29,7 @@ const COLUMNS: [(&str, Align); 14] = [
 ///
 /// # Errors
 /// When the output cannot be written.
-pub fn write(answers: &[QueryAnswer], output: OutputFormat, out: &mut dyn Write) -> std::io::Result<()> {
+pub(super) fn write(answers: &[QueryAnswer], output: OutputFormat, out: &mut dyn Write) -> std::io::Result<()> {
     let mut rows = Rows::new(&COLUMNS);
     for answer in answers {
         for (at, partition) in answer.worst_first() {
@@ -78,11 +77,8 @@ fn words(answer: &QueryAnswer, out: &mut dyn Write) -> std::io::Result<()> {
     let verdict = &answer.verdict;
     let reason = printable(&verdict.reason);
     writeln!(out, "{} on {}: {}: {reason}", answer.query, answer.kafka_cluster, verdict.state.label())?;
-    if let Some(unread) = &verdict.unreadable {
-        writeln!(out, "  checkpoint not read: {}", printable(&unread.to_string()))?;
-    }
-    if let Some(unread) = &answer.cluster_unread {
-        writeln!(out, "  cluster not read: {}", printable(&unread.to_string()))?;
+    for unread in answer.unread() {
+        writeln!(out, "  {}", printable(&unread))?;
     }
     restart(&answer.restart, answer.fail_on_data_loss, out)?;
     restart(&answer.restart_otherwise, !answer.fail_on_data_loss, out)?;

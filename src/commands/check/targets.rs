@@ -18,7 +18,7 @@ const BY_HAND: &str = "given";
 ///
 /// # Errors
 /// When the configuration is invalid, or names no such query.
-pub fn of(args: &CheckArgs) -> anyhow::Result<Vec<ClusterTarget>> {
+pub(super) fn of(args: &CheckArgs) -> anyhow::Result<Vec<ClusterTarget>> {
     let config = match (&args.checkpoint, &args.bootstrap_servers) {
         (Some(checkpoint), Some(servers)) => by_hand(args, checkpoint, servers)?,
         _ => configured(args)?,

@@ -9,10 +9,11 @@ use super::story::Story;
 /// The text of a configuration file for the daemon.
 ///
 /// The stand-in answers neither topic configuration nor look-ups by time, so the file says what limits the topics.
-/// Rounds are quick, since everything in the demo is.
+/// Rounds are quick, since everything in the demo is; yet not so quick that there is no time to look at a torn file
+/// again, which a round does a few times before it believes it.
 pub(super) fn text(listen: SocketAddr, bootstrap_servers: &str, folder: &Path, stories: &[Story]) -> String {
     let mut text = format!(
-        "poll_interval = \"2s\"\n\
+        "poll_interval = \"3s\"\n\
          confirm_time = \"6s\"\n\
          \n\
          [server]\n\

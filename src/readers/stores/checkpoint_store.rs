@@ -12,6 +12,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use object_store::ObjectMeta;
 use object_store::path::{Path, PathPart};
+use tokio::time::Instant;
 
 use super::failure::{Failure, reason_of};
 use super::local;
@@ -106,12 +107,12 @@ impl CheckpointStore {
         }
     }
 
-    async fn read_cheaply(&self) -> Result<CheckpointReading, Unread> {
+    async fn read_cheaply(&self, deadline: Instant) -> Result<CheckpointReading, Unread> {
         if let Some(reading) = self.read_standstill().await? {
             return Ok(reading);
         }
         self.memory().standstill = None;
-        self.read_settled().await
+        self.read_settled(deadline).await
     }
 
     /// The last reading, when two small requests show that the query stands still.
@@ -131,17 +132,21 @@ impl CheckpointStore {
 
     /// Reads until the checkpoint makes sense or has had its chances: what looks half written is looked at again three
     /// times, any other anomaly once.
-    async fn read_settled(&self) -> Result<CheckpointReading, Unread> {
+    async fn read_settled(&self, deadline: Instant) -> Result<CheckpointReading, Unread> {
         let mut repeats = 0;
         loop {
+            let began = Instant::now();
             let pass = self.read_once().await?;
+            let ended = Instant::now();
             let is_unsettled = pass.something_vanished || looks_half_written(&pass.reading);
             let most = match (is_unsettled, checkpoint::needs_second_look(&pass.reading)) {
                 (true, _) => MOST_REPEATS,
                 (false, true) => 1,
                 (false, false) => 0,
             };
-            if repeats >= most {
+            // One more look must end in time: a reading that is in doubt says more than none.
+            let one_more = (ended - began) * 2 + PAUSE;
+            if repeats >= most || ended + one_more > deadline {
                 return Ok(pass.reading);
             }
             repeats += 1;
@@ -285,7 +290,8 @@ impl CheckpointStore {
 impl CheckpointReader for CheckpointStore {
     fn read(&self, deadline: Duration) -> BoxFuture<'_, Result<CheckpointReading, Unread>> {
         async move {
-            tokio::time::timeout(deadline, self.read_cheaply()).await.unwrap_or_else(|_| {
+            let until = Instant::now() + deadline;
+            tokio::time::timeout(deadline, self.read_cheaply(until)).await.unwrap_or_else(|_| {
                 let detail = format!("{}: not read within {}", self.display, humantime::format_duration(deadline));
                 Err(Unread::new(Reason::TimedOut, detail))
             })

@@ -1,0 +1,154 @@
+//! What happened, each once; and which oddities of a checkpoint are believed.
+
+use super::*;
+use crate::checkpoint::{Problem, ProblemKind};
+
+/// The events of one more round; the round after it has none.
+#[track_caller]
+fn check(mut story: World, expected: &[EventKind]) -> QueryVerdict {
+    let verdict = story.round(30);
+    assert_eq!(kinds(&verdict), expected);
+    assert_eq!(kinds(&story.round(30)), [], "an event is told once");
+    for kind in expected {
+        assert_eq!(verdict.event_totals[kind], (1, at(story.now - 30)));
+    }
+    verdict
+}
+
+fn seen(mut world: World) -> World {
+    world.round(30);
+    world
+}
+
+#[test]
+fn another_query_id_replaces_the_checkpoint_and_keeps_the_last_positions() {
+    let mut story = seen(world(100, 0, 200));
+    story.reading().query_id = Some("another".to_owned());
+    story.commit(0, &[(0, 6)]);
+    let verdict = check(story, &[EventKind::CheckpointReplaced]);
+    assert_eq!(verdict.events[0].positions, BTreeMap::from([(orders(0), offset(100))]));
+}
+
+#[test]
+fn fallen_batches_with_other_positions_replace_it_too() {
+    let mut story = seen(world(100, 0, 200));
+    story.commit(0, &[(0, 6)]);
+    let verdict = check(story, &[EventKind::CheckpointReplaced, EventKind::PositionMovedBack]);
+    assert_eq!(verdict.events[0].positions[&orders(0)], offset(100));
+}
+
+#[test]
+fn a_commit_removed_by_hand_moves_the_position_back() {
+    let mut story = seen(world(100, 0, 200));
+    story.positions("orders").insert(0, Position { committed: Some(offset(80)), ..Position::default() });
+    story.reading().newest_committed = Some(BatchId(6));
+    story.open(7, 0, &[(0, 100)]);
+    check(story, &[EventKind::PositionMovedBack]);
+}
+
+#[test]
+fn a_dropped_partition_that_is_back_began_at_earliest() {
+    let mut story = world(100, 0, 200);
+    story.positions("orders").get_mut(&0).unwrap().dropped = true;
+    let mut story = seen(story);
+    story.commit(8, &[(0, 120)]);
+    check(story, &[EventKind::PartitionsRestartedFromEarliest]);
+}
+
+fn steady(steps: usize) -> World {
+    let mut story = seen(world(100, 0, 100_000));
+    for step in 1..=steps {
+        let step = i64::try_from(step).unwrap();
+        story.commit(7 + u64::try_from(step).unwrap(), &[(0, 100 + 10 * step)]).round(30);
+    }
+    story
+}
+
+#[test]
+fn a_jump_far_beyond_any_batch_is_an_event() {
+    let leap = |steps, to| {
+        let mut story = steady(steps);
+        story.commit(8 + u64::try_from(steps).unwrap(), &[(0, to)]);
+        story
+    };
+    check(leap(3, 231), &[EventKind::PositionJumped]);
+    check(leap(3, 230), &[]);
+    check(leap(2, 9000), &[]);
+}
+
+#[test]
+fn several_batches_in_one_round_are_no_jump() {
+    let mut story = steady(3);
+    story.commit(30, &[(0, 130 + 200)]);
+    check(story, &[]);
+}
+
+#[test]
+fn from_lost_to_the_end_is_a_jump_and_a_way_past_the_loss() {
+    let mut story = seen(world(500, 800, 9000));
+    story.commit(8, &[(0, 9000)]);
+    check(story, &[EventKind::PositionJumped, EventKind::ContinuedPastLoss]);
+}
+
+#[test]
+fn an_entry_that_says_something_else_was_rewritten() {
+    let mut story = world(100, 0, 200);
+    story.reading().entries = BTreeMap::from([(BatchId(6), 1), (BatchId(7), 2)]);
+    let mut story = seen(story);
+    story.reading().entries = BTreeMap::from([(BatchId(7), 2), (BatchId(8), 3)]);
+    check(story.clone(), &[]);
+    story.reading().entries = BTreeMap::from([(BatchId(6), 1), (BatchId(7), 9)]);
+    check(story, &[EventKind::OffsetsRewritten]);
+}
+
+#[test]
+fn a_thousand_partitions_of_a_topic_make_one_event() {
+    let positions: Vec<_> = (0..1000).map(|partition| (partition, 100)).collect();
+    let mut story = world(100, 0, 200);
+    story.commit(8, &positions);
+    for partition in 0..1000 {
+        story.bounds(partition, 0, 200);
+    }
+    let mut story = seen(story);
+    let back: Vec<_> = (0..1000).map(|partition| (partition, 50)).collect();
+    story.commit(9, &back);
+    let verdict = check(story, &[EventKind::PositionMovedBack]);
+    assert!(verdict.events[0].detail.ends_with("and 997 more"), "{}", verdict.events[0].detail);
+}
+
+#[test]
+fn a_torn_newest_file_is_believed_in_the_second_round() {
+    let problem = |kind, file: &str| Problem { kind, file: Some(file.to_owned()), detail: "no byte".to_owned() };
+    let mut story = world(100, 0, 200);
+    story.reading().problems = vec![problem(ProblemKind::NewestOffsetsEmpty, "offsets/8")];
+    story.reading().restartable = Some(false);
+    let first = story.round(30);
+    assert_eq!((first.problems.len(), first.restartable), (0, None));
+    let second = story.round(30);
+    assert_eq!((second.problems.len(), second.restartable), (1, Some(false)));
+    // Another file is another chance.
+    story.reading().problems = vec![problem(ProblemKind::NewestOffsetsEmpty, "offsets/9")];
+    assert_eq!(story.round(30).problems.len(), 0);
+    // What forbids a start besides is said at once.
+    story.reading().problems.push(problem(ProblemKind::PredecessorMissing, "offsets/7"));
+    story.memory.torn_files.clear();
+    let other = story.round(30);
+    assert_eq!((other.problems.len(), other.restartable), (1, Some(false)));
+}
+
+#[test]
+fn what_is_worth_asking() {
+    let ask = |story: &World| {
+        questions(&story.settings, story.checkpoint.as_ref().unwrap(), story.cluster.as_ref().unwrap(), &story.memory)
+    };
+    let healthy = ask(&seen(world(100, 0, 200)));
+    assert_eq!(healthy, Questions { ages: vec![(orders(0), offset(100))], ..Questions::default() });
+    assert_eq!(ask(&seen(world(200, 0, 200))), Questions::default());
+    let below = ask(&seen(world(100, 130, 200)));
+    assert_eq!((below.reread_checkpoint, &below.latest_again[..]), (true, &[orders(0)][..]));
+    let first = ask(&world(100, 0, 200));
+    assert_eq!((first.history, &first.oldest[..]), (true, &[orders(0)][..]));
+    let mut recreated = seen(world(200, 0, 200));
+    recreated.orders().topic_id = Some(TopicId([2; 16]));
+    assert!(ask(&recreated).reread_checkpoint);
+}

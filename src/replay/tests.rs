@@ -1,0 +1,1 @@
+//! The format, key by key.

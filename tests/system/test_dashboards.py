@@ -1,0 +1,68 @@
+"""Every query of every dashboard, on a real Prometheus that scrapes a real Brinkwatch."""
+
+import json
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from .brinkwatch import ROOT
+from .waiting import wait_until
+
+DASHBOARDS = sorted((ROOT / "dashboards").glob("*.json"))
+PATIENCE = 60
+
+
+def panels(dashboard: dict) -> list[dict]:
+    """All but rows; those inside collapsed rows too."""
+    found = [inner for panel in dashboard["panels"] for inner in [panel, *panel.get("panels", [])]]
+    return [panel for panel in found if panel["type"] != "row"]
+
+
+def filled_in(expression: str) -> str:
+    """With the variables as Grafana fills them in when "All" is chosen."""
+    expression = expression.replace("$__rate_interval", "1m")
+    expression = re.sub(r'"\$\w+"', '".+"', expression)
+    assert "$" not in expression, f"a variable is left in {expression}"
+    return expression
+
+
+def check_dashboard(dashboard: dict, prometheus) -> None:
+    """Fails on an error and on an empty answer: a misspelt label is no error, it is just never there."""
+    for panel in panels(dashboard):
+        for target in panel["targets"]:
+            expression = filled_in(target["expr"])
+            wait_until(lambda: prometheus.query(expression), PATIENCE, f"{panel['title']}: {expression} has an answer")
+    for variable in dashboard["templating"]["list"]:
+        if variable["type"] != "query":
+            continue
+        selector, label = re.fullmatch(r"label_values\((.+), (\w+)\)", variable["definition"]).groups()
+        found = prometheus.query(filled_in(selector))
+        assert found and all(label in series["metric"] for series in found), variable["definition"]
+
+
+def write_checkpoint(folder: Path, topic: str, committed: int) -> Path:
+    """A query that has read partition 0 up to `committed`, as Spark writes it."""
+    offset = json.dumps({topic: {"0": committed}})
+    metadata = json.dumps({"batchWatermarkMs": 0, "batchTimestampMs": int(time.time() * 1000), "conf": {}})
+    files = {
+        "metadata": json.dumps({"id": "943e4fff-ba4f-4018-99d0-a50c4477be0a"}),
+        "sources/0/0": "\0v1\n" + json.dumps({topic: {"0": 0}}),
+        "offsets/0": f"v1\n{metadata}\n{offset}",
+        "commits/0": 'v1\n{"nextBatchWatermarkMs":0}',
+    }
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+@pytest.mark.parametrize("path", DASHBOARDS, ids=lambda path: path.stem)
+def test_every_panel_has_an_answer(path, broker, topic, config, serve, prometheus, tmp_path):
+    broker.create_topic(topic)
+    broker.produce(topic, 20)
+    config.query("orders", write_checkpoint(tmp_path / "checkpoint", topic, committed=5))
+    daemon = serve(config)
+    check_dashboard(json.loads(path.read_text()), prometheus(targets=[f"127.0.0.1:{daemon.port}"]))

@@ -227,8 +227,20 @@ cleanup_policy = "delete,compact"
 retention_bytes = 5242880
 [clusters.other]
 bootstrap_servers = "other:9092"
+[stores.lake]
+kind = "s3"
+endpoint = "http://minio:9000"
+allow_http = true
+path_style = false
+access_key_id = "AKIA"
+secret_access_key_file = "/run/secrets/lake"
+[stores.pond]
+kind = "azure"
+account_key = "hunter2"
+requests_at_once = 4
 [queries.orders]
-checkpoint = "/data/orders"
+checkpoint = "s3a://lake/orders"
+store = "lake"
 cluster = "main"
 expected_batch_interval = "36h"
 [queries.orders.sources.1]
@@ -244,8 +256,10 @@ fn what_is_shown_loads_as_the_same_configuration_but_for_secrets() {
     let shown = effective_toml(&config);
     assert_eq!(shown, effective_toml(&config));
     assert!(!shown.contains("hunter2"), "{shown}");
-    assert_eq!(shown.matches("<secret>").count(), 2, "{shown}");
+    assert_eq!(shown.matches("<secret>").count(), 3, "{shown}");
     let mut again = of_layers(&shown, &[], &[]).unwrap();
+    let key = config.stores["pond"].account_key.clone();
+    again.stores.get_mut("pond").unwrap().account_key = key;
     for secret in ["sasl.password", "ssl.key.pem"] {
         let given = config.clusters["main"].librdkafka[secret].clone();
         again.clusters.get_mut("main").unwrap().librdkafka.insert(secret.to_owned(), given);

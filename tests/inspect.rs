@@ -74,11 +74,11 @@ fn the_exit_code_and_one_line_say_why_nothing_was_read() {
         text(&missing.stderr),
         "brinkwatch: checkpoint not read: not_found: file:///nowhere/at/all: no checkpoint here (no metadata, no offsets, no sources)\n"
     );
-    let foreign = inspect(&["wasb://somewhere/x"]);
+    let foreign = inspect(&["ftp://somewhere/x"]);
     assert_eq!(foreign.status.code(), Some(2));
     assert_eq!(
         text(&foreign.stderr),
-        "brinkwatch: no such location: locations of the kind \"wasb:\" are not supported\n"
+        "brinkwatch: this location can not be opened: locations of the kind \"ftp:\" are not supported\n"
     );
     assert_eq!(inspect(&[]).status.code(), Some(2));
     assert_eq!(inspect(&["/x", "--output", "yaml"]).status.code(), Some(2));

@@ -23,6 +23,7 @@ mod logs;
 mod times;
 mod sources;
 mod read;
+mod roots;
 #[cfg(test)]
 mod tests;
 
@@ -30,3 +31,4 @@ pub use read::{needs_second_look, read, wanted, wants_initial_offsets};
 pub use reading::{
     BatchTimes, CheckpointReading, Listing, LogEntry, Position, Problem, ProblemKind, SourceKind, SourceReading, Start,
 };
+pub use roots::{Root, is_pipeline, is_root, may_hold_roots, roots};

@@ -9,21 +9,29 @@ use clap::Args;
 use serde::Serialize;
 
 use super::Ended;
+use super::config::ConfigSource;
 use super::output::{Align, OutputFormat, Rows, printable};
 use super::times::rfc3339;
 use crate::checkpoint::{CheckpointReading, Position, SourceKind, SourceReading, Start};
+use crate::daemon::store_settings;
 use crate::process::exit_code::ExitCode;
 use crate::readers::CheckpointReader;
-use crate::readers::stores::CheckpointStore;
+use crate::readers::stores::{CheckpointStore, Stores};
 
 /// Print what a checkpoint says, without asking Kafka
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  brinkwatch inspect /data/checkpoints/orders --output json\n\n\
                   Exit code: 0 read, 3 not read.")]
 pub struct InspectArgs {
-    /// Where the checkpoint lies: a path or file:///path
+    /// Where the checkpoint lies, as the job writes it: a path, s3a://…, abfss://…, gs://…, hdfs://…
     #[arg(value_name = "CHECKPOINT")]
     pub checkpoint: String,
+    /// Read with the settings of [stores.NAME] in the configuration; without, the environment tells the credentials
+    #[arg(long, value_name = "NAME")]
+    pub store: Option<String>,
+    /// Where the settings of that store come from.
+    #[command(flatten)]
+    pub config: ConfigSource,
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub output: OutputFormat,
@@ -37,7 +45,7 @@ pub struct InspectArgs {
 /// # Errors
 /// When the location makes no sense, the checkpoint can not be read, or the output can not be written.
 pub async fn run(args: InspectArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
-    let store = CheckpointStore::open(&args.checkpoint).context(Ended::with(ExitCode::Usage, "no such location"))?;
+    let store = open(&args)?;
     let reading = store.read(args.timeout).await.context(Ended::with(ExitCode::NotRead, "checkpoint not read"))?;
     print(&Inspected::new(store.location(), &reading), args.output, out)?;
     match reading.unread() {
@@ -45,6 +53,17 @@ pub async fn run(args: InspectArgs, out: &mut dyn Write) -> anyhow::Result<ExitC
         // its problems were printed all the same
         Some(unread) => Err(unread).context(Ended::with(ExitCode::NotRead, "no position can be told")),
     }
+}
+
+fn open(args: &InspectArgs) -> anyhow::Result<CheckpointStore> {
+    let settings = match args.store {
+        Some(_) => store_settings(&args.config.load()?).context(Ended::with(ExitCode::Configuration, "not usable"))?,
+        None => BTreeMap::new(),
+    };
+    let mut stores = Stores::new(settings, args.timeout);
+    stores
+        .open(&args.checkpoint, args.store.as_deref())
+        .context(Ended::with(ExitCode::Usage, "this location can not be opened"))
 }
 
 fn print(inspected: &Inspected<'_>, output: OutputFormat, out: &mut dyn Write) -> anyhow::Result<()> {

@@ -3,6 +3,7 @@
 pub mod check;
 pub mod config;
 pub mod demo;
+pub mod discover;
 pub mod gaps;
 pub mod inspect;
 pub mod metrics;
@@ -38,6 +39,12 @@ pub enum Command {
     Config(config::ConfigArgs),
     /// Watch simulated queries in trouble, with nothing to install
     Demo(demo::DemoArgs),
+    /// Find checkpoints below a place, and print them as configuration
+    ///
+    /// Only directories are listed. Nothing below a checkpoint is looked at. Of several versions of one query's
+    /// checkpoint (orders_v1 and orders_v2, or a pipeline's numbered directories) the newest counts; the others are
+    /// shown as comments.
+    Discover(discover::DiscoverArgs),
     /// Look at the records of lost offsets, and settle them
     Gaps(gaps::GapsArgs),
     /// Print what a checkpoint says, without asking Kafka
@@ -64,6 +71,7 @@ pub async fn run(command_line: CommandLine) -> ExitCode {
         Command::Check(args) => check::run(&args, &mut out).await,
         Command::Config(args) => config::run(&args, &mut out),
         Command::Demo(args) => demo::run(args, &mut out).await,
+        Command::Discover(args) => discover::run(&args, &mut out).await,
         Command::Gaps(args) => gaps::run(&args, &mut out).await,
         Command::Inspect(args) => inspect::run(args, &mut out).await,
         Command::Metrics => metrics::run(&mut out),

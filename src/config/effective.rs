@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::check::{three_times, written_name};
 use super::secret::SecretSource;
+use super::store::written_store;
 use super::valid::{Cluster, Config, Property, Query, Threshold};
 use super::written::{
     Written, WrittenAlerts, WrittenCluster, WrittenLog, WrittenQuery, WrittenQueryAlerts, WrittenServer, WrittenSource,
@@ -42,6 +43,7 @@ fn written(config: &Config) -> Written {
             dashboard_base_url: alerts.dashboard_base_url.clone().unwrap_or_default(),
         },
         clusters: config.clusters.iter().map(|(name, cluster)| (name.clone(), written_cluster(cluster))).collect(),
+        stores: config.stores.iter().map(|(name, store)| (name.clone(), written_store(store))).collect(),
         queries: config.queries.iter().map(|(name, query)| (name.clone(), written_query(query))).collect(),
     }
 }
@@ -75,6 +77,7 @@ fn written_query(query: &Query) -> WrittenQuery {
         .collect();
     WrittenQuery {
         checkpoint: query.checkpoint.clone(),
+        store: query.store.clone().unwrap_or_default(),
         cluster: query.cluster.clone(),
         subscribe: query.subscribe,
         fail_on_data_loss: query.fail_on_data_loss,

@@ -29,7 +29,7 @@ pub(super) fn sieve(leaves: Vec<Leaf>) -> (Vec<Leaf>, Checks) {
             }
             Err(misfit) => {
                 // The table stays: what refers to it by its name is right.
-                if let [kind @ ("clusters" | "queries"), name, ..] = leaf.key.words().as_slice() {
+                if let [kind @ ("clusters" | "stores" | "queries"), name, ..] = leaf.key.words().as_slice() {
                     good.push(Leaf::table(Key::of(&[kind, name]), &leaf.layer));
                 }
                 refuse(&leaf, misfit, &mut checks);
@@ -101,9 +101,8 @@ fn value_taken_for_table(leaf: &Leaf) -> Option<Key> {
 fn is_of_a_later_version(key: &Key) -> bool {
     matches!(
         key.words().as_slice(),
-        ["ledger" | "stores" | "discovery"]
+        ["ledger" | "discovery"]
             | ["server", "tls_server_config" | "basic_auth_users" | "bearer_token_file"]
             | ["clusters", _, "tls" | "sasl"]
-            | ["queries", _, "store"]
     )
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::secret::{Secret, SecretError, SecretSource};
+use super::store::Store;
 use crate::judgement::{Isolation, Subscribe, Watch};
 use crate::metrics::snapshot::{Granularity, PartitionMetrics};
 
@@ -34,6 +35,8 @@ pub struct Config {
     pub alerts: AlertSettings,
     /// The Kafka clusters, by name.
     pub clusters: BTreeMap<String, Cluster>,
+    /// Settings of stores, by name.
+    pub stores: BTreeMap<String, Store>,
     /// The watched queries, by name.
     pub queries: BTreeMap<String, Query>,
 }
@@ -238,6 +241,8 @@ impl CleanupPolicy {
 pub struct Query {
     /// The checkpoint's location: a path or a URL.
     pub checkpoint: String,
+    /// The settings of its store, always one of [`Config::stores`]; `None`: what the environment says.
+    pub store: Option<String>,
     /// The cluster that its sources read; always one of [`Config::clusters`].
     pub cluster: String,
     /// How its Kafka source chooses partitions.

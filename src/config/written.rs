@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::duration;
 use super::secret::{Secret, SecretSource};
+use super::store::WrittenStore;
 use super::valid::{LogFormat, LogLevel, Property, RetentionOverride, SourceKind};
 use crate::judgement::{Isolation, Subscribe, Watch};
 use crate::metrics::snapshot::{Granularity, PartitionMetrics};
@@ -28,6 +29,7 @@ pub(super) struct Written {
     pub(super) log: WrittenLog,
     pub(super) alerts: WrittenAlerts,
     pub(super) clusters: BTreeMap<String, WrittenCluster>,
+    pub(super) stores: BTreeMap<String, WrittenStore>,
     pub(super) queries: BTreeMap<String, WrittenQuery>,
 }
 
@@ -43,6 +45,7 @@ impl Default for Written {
             log: WrittenLog::default(),
             alerts: WrittenAlerts::default(),
             clusters: BTreeMap::new(),
+            stores: BTreeMap::new(),
             queries: BTreeMap::new(),
         }
     }
@@ -144,6 +147,7 @@ impl Default for WrittenCluster {
 #[serde(default)]
 pub(super) struct WrittenQuery {
     pub(super) checkpoint: String,
+    pub(super) store: String,
     pub(super) cluster: String,
     pub(super) subscribe: Subscribe,
     pub(super) fail_on_data_loss: bool,
@@ -167,6 +171,7 @@ impl Default for WrittenQuery {
     fn default() -> Self {
         Self {
             checkpoint: String::new(),
+            store: String::new(),
             cluster: String::new(),
             subscribe: Subscribe::default(),
             fail_on_data_loss: true,
@@ -218,6 +223,13 @@ impl WrittenQueryAlerts {
 impl<'de> Deserialize<'de> for Property {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(PropertyText).map(|text| Self::Secret(SecretSource::Given(Secret::new(text))))
+    }
+}
+
+/// Any kind of value, since a refusal would show it.
+impl<'de> Deserialize<'de> for Secret {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(PropertyText).map(Self::new)
     }
 }
 

@@ -5,15 +5,16 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+use super::stores::{StoreSecretError, store_settings};
 use crate::config::{Cluster, Config, Query, SecretError, SourceKind};
 use crate::judgement::QuerySettings;
 use crate::measures::TopicName;
 use crate::metrics::snapshot::Publishing;
 use crate::readers::kafka::{KafkaOptions, KafkaReader, OpenError};
-use crate::readers::stores::{CheckpointStore, StoreError};
+use crate::readers::stores::{StoreError, Stores};
 use crate::readers::{BrokerReader, CheckpointReader};
 use crate::retention::Limits;
-use crate::rounds::{ClusterTarget, QueryTarget, SourceFilter};
+use crate::rounds::{ClusterTarget, QueryTarget, SourceFilter, reading_deadline};
 
 /// What the configuration asks for and cannot be built.
 #[derive(Debug, Error)]
@@ -27,6 +28,9 @@ pub enum TargetError {
         #[source]
         cause: StoreError,
     },
+    /// A secret of a store.
+    #[error(transparent)]
+    StoreSecret(#[from] StoreSecretError),
     /// A property that the Kafka client does not take.
     #[error("clusters.{cluster}.librdkafka")]
     Client {
@@ -54,9 +58,12 @@ pub enum TargetError {
 /// # Errors
 /// At the first thing that cannot be built.
 pub fn cluster_targets(config: &Config) -> Result<Vec<ClusterTarget>, TargetError> {
+    let quickest = config.clusters.values().map(|cluster| cluster.poll_interval).min().unwrap_or(config.poll_interval);
+    let mut opened = Stores::new(store_settings(config)?, reading_deadline(quickest));
     let mut stores: BTreeMap<&str, Arc<dyn CheckpointReader>> = BTreeMap::new();
     for (name, query) in &config.queries {
-        let store = CheckpointStore::open(&query.checkpoint)
+        let store = opened
+            .open(&query.checkpoint, query.store.as_deref())
             .map_err(|cause| TargetError::Checkpoint { query: name.clone(), cause })?;
         stores.insert(name, Arc::new(store));
     }

@@ -12,9 +12,9 @@ use crate::checkpoint::CheckpointReading;
 use crate::measures::{Moment, Reason, Unread};
 use crate::process::clock::Clock;
 
-/// How many checkpoints are read at once over all clusters. Local disks gain nothing past 8; object stores wait for
-/// round trips, which 16 at once hide well enough for a thousand checkpoints in a few seconds.
-pub const AT_ONCE: usize = 16;
+/// How many checkpoints are read at once over all clusters. Each store keeps a much lower limit of its own, so that the
+/// queries of one that hangs wait for each other, and leave places here for everyone else's.
+pub const AT_ONCE: usize = 256;
 
 /// How one read of a checkpoint went.
 #[derive(Clone, Debug)]

@@ -14,6 +14,6 @@ pub use checkpoints::{AT_ONCE, CheckpointPoll};
 pub use publish::before_first_round;
 pub use remembering::published_health;
 pub use round::{Found, once};
-pub use schedule::run;
+pub use schedule::{reading_deadline, run};
 pub use state::ClusterState;
 pub use targets::{ClusterTarget, QueryTarget, SourceFilter};

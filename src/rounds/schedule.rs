@@ -61,6 +61,12 @@ fn deadline(poll_interval: Duration) -> Duration {
     poll_interval.mul_f64(0.9).min(Duration::from_secs(60))
 }
 
+/// What of a round's time one reading of a checkpoint may take.
+#[must_use]
+pub fn reading_deadline(poll_interval: Duration) -> Duration {
+    deadline(poll_interval) / 3
+}
+
 /// A failure is logged when it begins and when it ends; the counters carry the rest.
 fn log_transitions(target: &ClusterTarget, state: &ClusterState, found: &Found) {
     let cluster = target.name.as_str();

@@ -13,3 +13,10 @@ fingerprint() { sha256sum <"$1" | cut -c1-10; }
 export BRINKWATCH_KAFKA_JARS=$cache/kafka-$(fingerprint "$testbed/kafka-pom.xml")
 export BRINKWATCH_SPARK_JARS=$cache/spark-$(fingerprint "$testbed/spark-pom.xml")
 venv=$cache/venv-$( (python3 -V 2>/dev/null || true) | tr -dc "0-9.")-$(fingerprint "$testbed/requirements.txt")
+
+# Servers that speak as object stores do, installed by install-stores.
+stores=$cache/stores-$(fingerprint "$testbed/install-stores")
+export BRINKWATCH_MOTO=$stores/moto/bin/moto_server
+export BRINKWATCH_AZURITE=$stores/azurite/node_modules/.bin/azurite-blob
+export BRINKWATCH_HDFS_JARS=$cache/hdfs-$(fingerprint "$testbed/hdfs-pom.xml")
+export BRINKWATCH_FAKE_GCS=$stores/fake-gcs-server

@@ -3,6 +3,7 @@
 mod log_forms;
 mod properties;
 mod resume_rule;
+mod roots;
 mod source_matching;
 mod times;
 

@@ -14,6 +14,7 @@ use std::time::Duration;
 use super::duration::show;
 use super::key::Key;
 use super::mistake::{Layer, Mistake};
+use super::store;
 use super::valid::{Config, Log, Server};
 use super::written::{Written, WrittenServer};
 
@@ -78,7 +79,8 @@ pub(super) fn config(written: Written, checks: &mut Checks) -> Config {
     let slowest = clusters.values().map(|cluster| cluster.poll_interval).max().unwrap_or(written.poll_interval);
     stale_after(written.stale_after, slowest, checks);
     let alerts = alerts::settings(&written.alerts, slowest, checks);
-    let queries = queries::queries(written.queries, &clusters, &alerts.thresholds, checks);
+    let stores = store::stores(written.stores, checks);
+    let queries = queries::queries(written.queries, &clusters, &stores, &alerts.thresholds, checks);
     Config {
         state_dir: (!written.state_dir.is_empty()).then(|| written.state_dir.into()),
         poll_interval: written.poll_interval,
@@ -89,6 +91,7 @@ pub(super) fn config(written: Written, checks: &mut Checks) -> Config {
         log: Log { level: written.log.level, format: written.log.format },
         alerts,
         clusters,
+        stores,
         queries,
     }
 }
@@ -135,7 +138,7 @@ fn above_zero(key: Key, duration: Duration, checks: &mut Checks) {
 }
 
 /// A name that the environment can write too.
-fn table_name(kind: &str, name: &str, checks: &mut Checks) {
+pub(super) fn table_name(kind: &str, name: &str, checks: &mut Checks) {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let begins_well = name.chars().next().is_some_and(is_plain);
     let goes_on_well = name.chars().all(|c| is_plain(c) || c == '_' || c == '-') && !name.contains("__");

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{Checks, above_zero, alerts, table_name};
 use crate::config::key::Key;
 use crate::config::mistake::hint;
+use crate::config::store::{Store, StoreKind};
 use crate::config::valid::{Cluster, Query, SourceSetting, Thresholds};
 use crate::config::written::WrittenQuery;
 
@@ -12,6 +13,7 @@ use crate::config::written::WrittenQuery;
 pub(super) fn queries(
     written: BTreeMap<String, WrittenQuery>,
     clusters: &BTreeMap<String, Cluster>,
+    stores: &BTreeMap<String, Store>,
     global: &Thresholds,
     checks: &mut Checks,
 ) -> BTreeMap<String, Query> {
@@ -21,7 +23,8 @@ pub(super) fn queries(
         table_name("queries", &name, checks);
         let table = Key::of(&["queries", &name]);
         check_checkpoint(&table, &name, &written.checkpoint, &mut owners, checks);
-        queries.insert(name, query(&table, written, clusters, global, checks));
+        let store = store(&table, &written, stores, checks);
+        queries.insert(name, Query { store, ..query(&table, written, clusters, global, checks) });
     }
     queries
 }
@@ -84,6 +87,7 @@ fn query(
     }
     Query {
         checkpoint: written.checkpoint,
+        store: None,
         cluster,
         subscribe: written.subscribe,
         fail_on_data_loss: written.fail_on_data_loss,
@@ -98,6 +102,24 @@ fn query(
         sources,
         alerts: alerts::of_query(&table.child("alerts"), &written.alerts, global, checks),
     }
+}
+
+/// The named settings, if they are there and go with the checkpoint.
+fn store(table: &Key, written: &WrittenQuery, stores: &BTreeMap<String, Store>, checks: &mut Checks) -> Option<String> {
+    let name = Some(&written.store).filter(|name| !name.is_empty())?;
+    let key = table.child("store");
+    match stores.get(name) {
+        None => {
+            let near = hint(name, stores.keys().map(String::as_str));
+            checks.report(key, format!("no store is named {name:?}{near}"));
+        }
+        Some(store) if StoreKind::of_location(&written.checkpoint) != Some(store.kind) => {
+            let problem = format!("is of kind {}; the checkpoint does not lie in such a store", store.kind.label());
+            checks.report(key, problem);
+        }
+        Some(_) => {}
+    }
+    Some(name.clone())
 }
 
 /// The cluster of a query: the named one, else the only one there is.

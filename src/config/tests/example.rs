@@ -44,6 +44,7 @@ fn what_the_example_shows_in_comments_is_the_default_too() {
     let shown = of_text(&uncommented());
     let least = of_text(
         "[clusters.main]\nbootstrap_servers = \"broker1:9092,broker2:9092\"\n\
+         [stores.lake]\nkind = \"s3\"\n\
          [queries.orders_bronze]\ncheckpoint = \"/data/checkpoints/orders_bronze\"",
     );
     let (mut query, mut cluster) = (shown.queries["orders_bronze"].clone(), shown.clusters["main"].clone());
@@ -55,17 +56,19 @@ fn what_the_example_shows_in_comments_is_the_default_too() {
     cluster.librdkafka.clear();
     cluster.retention_overrides.clear();
     assert_eq!(cluster, least.clusters["main"]);
+    assert_eq!(shown.stores["lake"], least.stores["lake"]);
 }
 
 #[test]
 fn every_key_is_in_the_example_once_and_has_its_line() {
-    let tables: [&[&str]; 9] = [
+    let tables: [&[&str]; 10] = [
         &[],
         &["server"],
         &["log"],
         &["alerts"],
         &["clusters", "main"],
         &["clusters", "main", "retention_overrides", "my.topic"],
+        &["stores", "lake"],
         &["queries", "orders_bronze"],
         &["queries", "orders_bronze", "sources", "0"],
         &["queries", "orders_bronze", "alerts"],

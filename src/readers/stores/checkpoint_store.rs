@@ -1,28 +1,30 @@
 //! Reads one checkpoint consistently: no lock, a few small requests, and again when the query was at work meanwhile.
 
 use std::collections::BTreeMap;
-use std::error::Error as _;
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use object_store::ObjectMeta;
 use object_store::path::{Path, PathPart};
-use object_store::{GetOptions, ObjectMeta, ObjectStore};
 use tokio::time::Instant;
 
+use super::failure::{Failure, reason_of};
 use super::local;
-use super::location::{self, StoreError};
+use super::location::{Place, StoreError};
+use super::memory::{KeptFile, Memory, Standstill};
+use super::opening::Stores;
+use super::settings::StoreSettings;
+use super::shared::{Fetched, SharedStore};
 use crate::checkpoint::{self, CheckpointReading, Listing, LogEntry, ProblemKind};
 use crate::measures::{Moment, Reason, Unread};
 use crate::readers::CheckpointReader;
 
-/// No file of a checkpoint comes near it: ten thousand partitions take 180 kB.
-const LARGEST_FILE: u64 = 32 * 1024 * 1024;
 /// More inputs than any query has.
 const MOST_SOURCES: usize = 1000;
 /// How long a query gets to finish what it was writing.
@@ -50,12 +52,13 @@ impl RequestCounts {
 /// One checkpoint in one store.
 #[derive(Debug)]
 pub struct CheckpointStore {
-    store: Arc<dyn ObjectStore>,
+    store: Arc<SharedStore>,
     root: Path,
     directory: Option<PathBuf>,
     display: String,
     lists: AtomicU64,
     gets: AtomicU64,
+    memory: Mutex<Memory>,
 }
 
 /// What lies directly in one directory.
@@ -63,6 +66,8 @@ pub struct CheckpointStore {
 pub(super) struct Children {
     pub(super) files: Vec<LogEntry>,
     pub(super) directories: Vec<String>,
+    /// By the files' own names, where the store has tags.
+    pub(super) e_tags: BTreeMap<String, String>,
 }
 
 /// The files that a reading was made of: for whoever writes it down.
@@ -83,20 +88,56 @@ struct Pass {
 }
 
 impl CheckpointStore {
-    /// Opens a location: a path, `file:/path` or `file:///path`. Nothing is read yet, and it need not exist.
+    /// Opens a location with what the environment says of its store. Nothing is read yet, and it need not exist.
     ///
     /// # Errors
     /// When the location is of a kind that is not supported, or makes no sense.
     pub fn open(location: &str) -> Result<Self, StoreError> {
-        let place = location::open(location)?;
-        Ok(Self {
-            store: place.store,
+        Self::open_with(location, None)
+    }
+
+    /// Opens a location with settings of its store. Whoever opens several takes [`Stores`], which shares what lies in
+    /// the same store.
+    ///
+    /// # Errors
+    /// When the location is of a kind that is not supported, makes no sense, or does not go with the settings.
+    pub fn open_with(location: &str, settings: Option<&StoreSettings>) -> Result<Self, StoreError> {
+        Stores::default().open_with(location, settings)
+    }
+
+    pub(super) fn new(store: Arc<SharedStore>, place: Place) -> Self {
+        Self {
+            store,
             root: place.root,
             directory: place.directory,
             display: place.display,
             lists: AtomicU64::new(0),
             gets: AtomicU64::new(0),
-        })
+            memory: Mutex::default(),
+        }
+    }
+
+    async fn read_cheaply(&self, deadline: Instant) -> Result<CheckpointReading, Unread> {
+        if let Some(reading) = self.read_standstill().await? {
+            return Ok(reading);
+        }
+        self.memory().standstill = None;
+        self.read_settled(deadline).await.map(|pass| pass.reading)
+    }
+
+    /// The last reading, when two small requests show that the query stands still.
+    async fn read_standstill(&self) -> Result<Option<CheckpointReading>, Unread> {
+        let Some(still) = self.memory().standstill.clone().filter(Standstill::is_fresh) else { return Ok(None) };
+        let (absent, steady) = (self.path(&still.absent), self.path(&still.steady));
+        let probes = futures::future::join(
+            self.store.fetch(&absent, None, &self.gets),
+            self.store.fetch(&steady, Some(&still.e_tag), &self.gets),
+        );
+        let (next, last) = probes.await;
+        let next = next.map_err(|failure| self.failed(&still.absent, failure))?;
+        let last = last.map_err(|failure| self.failed(&still.steady, failure))?;
+        let is_still = matches!((next, last), (Fetched::Missing, Fetched::Unchanged));
+        Ok(is_still.then_some(still.reading))
     }
 
     /// Reads the checkpoint, and keeps the files that the reading was made of.
@@ -132,19 +173,27 @@ impl CheckpointStore {
         }
     }
 
-    /// Commits are listed before offsets, so that a query at work never shows a commit without its plan.
+    /// Commits are listed before offsets, so that a query at work never shows a commit without its plan. `metadata`
+    /// comes before both: stores tell why a file can not be had, and not always why a listing can not.
     async fn read_once(&self) -> Result<Pass, Unread> {
         let mut listing = Listing::default();
         let mut contents = BTreeMap::new();
         let mut something_vanished = false;
-        if let Some((entry, bytes)) = self.get("metadata").await? {
+        if let Some((entry, bytes)) = self.get("metadata", None).await? {
             contents.insert("metadata".to_owned(), bytes.to_vec());
             listing.metadata = Some(entry);
         }
-        listing.commits = self.list("commits").await?.files;
-        listing.offsets = self.list("offsets").await?.files;
+        let commits = self.list("commits").await?;
+        let offsets = self.list("offsets").await?;
+        let e_tag = |file: &str| {
+            let (log, batch) = file.split_once('/')?;
+            let children = if log == "commits" { &commits } else { &offsets };
+            children.e_tags.get(batch).cloned()
+        };
+        listing.commits = commits.files.clone();
+        listing.offsets = offsets.files.clone();
         for file in checkpoint::wanted(&listing).into_iter().filter(|file| file != "metadata") {
-            match self.get(&file).await? {
+            match self.get(&file, e_tag(&file).as_deref()).await? {
                 Some((_, bytes)) => _ = contents.insert(file, bytes.to_vec()),
                 None => something_vanished = true,
             }
@@ -157,6 +206,10 @@ impl CheckpointStore {
             return Err(Unread::new(Reason::NotFound, detail));
         }
         let reading = checkpoint::read(&listing, &contents);
+        let mut memory = self.memory();
+        memory.files.retain(|file, _| contents.contains_key(file));
+        memory.standstill = if something_vanished { None } else { Standstill::of(&reading, e_tag) };
+        drop(memory);
         Ok(Pass { reading, files: CheckpointFiles { listing, contents }, something_vanished })
     }
 
@@ -167,7 +220,7 @@ impl CheckpointStore {
     ) -> Result<(), Unread> {
         for id in self.list("sources").await?.directories.into_iter().take(MOST_SOURCES) {
             let file = format!("sources/{id}/0");
-            if let Some((entry, bytes)) = self.get(&file).await? {
+            if let Some((entry, bytes)) = self.get(&file, None).await? {
                 listing.sources.insert(id, entry);
                 contents.insert(file, bytes.to_vec());
             }
@@ -176,67 +229,77 @@ impl CheckpointStore {
     }
 
     /// The files and directories directly below a directory; none when there is no such directory.
-    async fn list(&self, directory: &str) -> Result<Children, Unread> {
-        self.lists.fetch_add(1, Ordering::Relaxed);
-        match self.store.list_with_delimiter(Some(&self.path(directory))).await {
-            Ok(found) => Ok(Children {
-                // stores without directories keep an empty object in the place of one
-                files: found
-                    .objects
-                    .iter()
-                    .filter(|meta| meta.location != self.path(directory))
-                    .filter_map(entry)
-                    .collect(),
-                directories: found
-                    .common_prefixes
-                    .iter()
-                    .filter_map(|path| path.filename().map(str::to_owned))
-                    .collect(),
-            }),
-            Err(error) => match &self.directory {
-                Some(root) => {
-                    local::list(root.join(directory)).await.map_err(|error| self.io_failed(directory, &error))
-                }
-                None => Err(self.failed(directory, &error)),
-            },
+    pub(super) async fn list(&self, directory: &str) -> Result<Children, Unread> {
+        let path = self.path(directory);
+        let found = match (self.store.list(&path, &self.lists).await, &self.directory) {
+            (Ok(found), _) => found,
+            (Err(_), Some(root)) => {
+                let listed = local::list(root.join(directory)).await;
+                return listed.map_err(|error| self.io_failed(directory, &error));
+            }
+            (Err(failure), None) => return Err(self.failed(directory, failure)),
+        };
+        // stores without directories keep an empty object in the place of one
+        let files: Vec<_> = found.objects.iter().filter(|meta| meta.location != path).collect();
+        let e_tag = |meta: &&ObjectMeta| Some((meta.location.filename()?.to_owned(), meta.e_tag.clone()?));
+        let directories = found.common_prefixes.iter().filter_map(|path| path.filename().map(str::to_owned));
+        Ok(Children {
+            e_tags: files.iter().filter_map(e_tag).collect(),
+            files: files.into_iter().filter_map(entry).collect(),
+            directories: directories.collect(),
+        })
+    }
+
+    /// One file; `None` when it is not there. A listing may have shown its tag: an unchanged file is not fetched again.
+    async fn get(&self, file: &str, listed: Option<&str>) -> Result<Option<(LogEntry, Bytes)>, Unread> {
+        let kept = self.memory().files.get(file).cloned();
+        if let Some(kept) = &kept
+            && listed == Some(kept.e_tag.as_str())
+        {
+            return Ok(Some((kept.entry.clone(), kept.bytes.clone())));
+        }
+        let unless = kept.as_ref().map(|kept| kept.e_tag.as_str());
+        let fetched = self.store.fetch(&self.path(file), unless, &self.gets).await;
+        match fetched.map_err(|failure| self.failed(file, failure))? {
+            Fetched::File(meta, bytes) => Ok(entry(&meta).map(|entry| {
+                self.keep(file, &meta, &entry, &bytes);
+                (entry, bytes)
+            })),
+            Fetched::Unchanged => Ok(kept.map(|kept| (kept.entry, kept.bytes))),
+            Fetched::Missing => Ok(None),
+            Fetched::TooLarge(size) => {
+                let detail = format!("{}/{file} holds {size} bytes, more than any checkpoint file", self.display);
+                Err(Unread::new(Reason::Malformed, detail))
+            }
         }
     }
 
-    /// One file; `None` when it is not there.
-    async fn get(&self, file: &str) -> Result<Option<(LogEntry, Bytes)>, Unread> {
-        self.gets.fetch_add(1, Ordering::Relaxed);
-        let answer = match self.store.get_opts(&self.path(file), GetOptions::default()).await {
-            Ok(answer) => answer,
-            Err(error) if is_missing(&error) => return Ok(None),
-            Err(error) => return Err(self.failed(file, &error)),
-        };
-        let Some(entry) = entry(&answer.meta) else { return Ok(None) };
-        if entry.size > LARGEST_FILE {
-            let detail = format!("{}/{file} holds {} bytes, more than any checkpoint file", self.display, entry.size);
-            return Err(Unread::new(Reason::Malformed, detail));
-        }
-        match answer.bytes().await {
-            Ok(bytes) => Ok(Some((entry, bytes))),
-            Err(error) if is_missing(&error) => Ok(None),
-            Err(error) => Err(self.failed(file, &error)),
-        }
+    fn keep(&self, file: &str, meta: &ObjectMeta, entry: &LogEntry, bytes: &Bytes) {
+        let Some(e_tag) = meta.e_tag.clone() else { return };
+        let kept = KeptFile { e_tag, entry: entry.clone(), bytes: bytes.clone() };
+        self.memory().files.insert(file.to_owned(), kept);
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        // what is remembered is replaced whole, never left half changed
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn path(&self, relative: &str) -> Path {
-        relative.split('/').fold(self.root.clone(), |path, part| match PathPart::parse(part) {
+        let parts = relative.split('/').filter(|part| !part.is_empty());
+        parts.fold(self.root.clone(), |path, part| match PathPart::parse(part) {
             Ok(part) => path.join(part),
             Err(_) => path.join(part),
         })
     }
 
-    fn failed(&self, what: &str, error: &object_store::Error) -> Unread {
-        let reason = match error {
-            object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. } => {
-                Reason::Denied
-            }
-            other => io_cause(other).map_or(Reason::Unreachable, |cause| reason_of(cause.kind())),
-        };
-        Unread::new(reason, format!("{}/{what}: {}", self.display, chain(error)))
+    /// Where a path below it lies.
+    pub(super) fn location_of(&self, path: &str) -> String {
+        if path.is_empty() { self.display.clone() } else { format!("{}/{path}", self.display) }
+    }
+
+    fn failed(&self, what: &str, failure: Failure) -> Unread {
+        Unread::new(failure.reason, format!("{}/{what}: {}", self.display, failure.words))
     }
 
     fn io_failed(&self, what: &str, error: &io::Error) -> Unread {
@@ -246,7 +309,11 @@ impl CheckpointStore {
 
 impl CheckpointReader for CheckpointStore {
     fn read(&self, deadline: Duration) -> BoxFuture<'_, Result<CheckpointReading, Unread>> {
-        async move { self.read_with_files(deadline).await.map(|(reading, _)| reading) }.boxed()
+        async move {
+            let until = Instant::now() + deadline;
+            within(deadline, &self.display, self.read_cheaply(until)).await
+        }
+        .boxed()
     }
 
     fn location(&self) -> &str {
@@ -289,44 +356,4 @@ fn entry(meta: &ObjectMeta) -> Option<LogEntry> {
         size: meta.size,
         modified: Some(Moment::from_millis(meta.last_modified.timestamp_millis())),
     })
-}
-
-fn is_missing(error: &object_store::Error) -> bool {
-    matches!(error, object_store::Error::NotFound { .. })
-        || io_cause(error).is_some_and(|cause| reason_of(cause.kind()) == Reason::NotFound)
-}
-
-/// A file where a directory should be is as good as none.
-fn reason_of(kind: io::ErrorKind) -> Reason {
-    match kind {
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Reason::NotFound,
-        io::ErrorKind::PermissionDenied => Reason::Denied,
-        io::ErrorKind::TimedOut => Reason::TimedOut,
-        _ => Reason::Unreachable,
-    }
-}
-
-fn io_cause(error: &object_store::Error) -> Option<&io::Error> {
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        if let Some(io) = error.downcast_ref::<io::Error>() {
-            return Some(io);
-        }
-        cause = error.source();
-    }
-    None
-}
-
-/// The causes in one line. The library's errors repeat their causes, so that only what adds words is kept.
-fn chain(error: &object_store::Error) -> String {
-    let mut words = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let text = error.to_string();
-        if !words.contains(&text) {
-            words = format!("{words}: {text}");
-        }
-        cause = error.source();
-    }
-    words
 }

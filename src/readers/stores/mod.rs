@@ -1,11 +1,23 @@
 //! Checkpoints in file systems and object stores. Everything goes through [`object_store`], and only its listing and
 //! fetching half is used.
 
-mod checkpoint_store;
-mod local;
 mod location;
+mod settings;
+mod answers;
+mod failure;
+mod clients;
+mod shared;
+mod local;
+mod memory;
+mod checkpoint_store;
+mod opening;
+mod glob;
+mod discovery;
 #[cfg(test)]
 mod tests;
 
 pub use checkpoint_store::{CheckpointFiles, CheckpointStore, RequestCounts};
+pub use discovery::{FoundCheckpoint, Search};
 pub use location::StoreError;
+pub use opening::Stores;
+pub use settings::{StoreKind, StoreSettings};

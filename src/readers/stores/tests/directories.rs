@@ -4,29 +4,12 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use super::checkpoint_store::within;
-use super::{CheckpointStore, RequestCounts};
+use super::{DEADLINE, ENTRY, healthy};
 use crate::checkpoint::CheckpointReading;
 use crate::measures::{BatchId, Reason, Unread};
 use crate::readers::CheckpointReader;
-
-const DEADLINE: Duration = Duration::from_secs(30);
-const ENTRY: &str = "v1\n\n{\"orders\":{\"0\":5}}";
-
-/// A healthy checkpoint: batch 0 and 1 committed.
-fn healthy() -> tempfile::TempDir {
-    let root = tempfile::tempdir().unwrap();
-    for directory in ["offsets", "commits", "sources/0"] {
-        fs::create_dir_all(root.path().join(directory)).unwrap();
-    }
-    fs::write(root.path().join("metadata"), "{\"id\":\"943e4fff-ba4f-4018-99d0-a50c4477be0a\"}").unwrap();
-    for batch in ["0", "1"] {
-        fs::write(root.path().join("offsets").join(batch), ENTRY).unwrap();
-        fs::write(root.path().join("commits").join(batch), "v1\n{}").unwrap();
-    }
-    fs::write(root.path().join("sources/0/0"), "\0v1\n{\"orders\":{\"0\":0}}").unwrap();
-    root
-}
+use crate::readers::stores::checkpoint_store::within;
+use crate::readers::stores::{CheckpointStore, RequestCounts};
 
 fn open(root: &Path) -> CheckpointStore {
     CheckpointStore::open(root.to_str().unwrap()).unwrap()
@@ -42,28 +25,6 @@ async fn assert_reads_as_healthy(root: &Path) {
     assert_eq!((reading.newest_planned, reading.newest_committed), (Some(BatchId(1)), Some(BatchId(1))));
     assert_eq!(reading.sources[0].committed_from.as_deref(), Some("offsets/1"));
     assert!(reading.last_commit_at.is_some());
-}
-
-#[test]
-fn a_location_is_a_path_or_a_file_url() {
-    let shown = |location: &str| CheckpointStore::open(location).map(|store| store.location().to_owned());
-    for location in
-        ["/data/orders", "/data/orders/", "file:/data/orders", "file:///data/orders", "file://localhost/data/orders"]
-    {
-        assert_eq!(shown(location).unwrap(), "file:///data/orders", "{location}");
-    }
-    let here = std::env::current_dir().unwrap();
-    assert_eq!(shown("some/place").unwrap(), format!("file://{}/some/place", here.display()));
-    assert_eq!(shown("a:b").unwrap(), format!("file://{}/a:b", here.display()));
-    for (location, error) in [
-        ("", "the location is empty"),
-        ("s3://bucket/orders", "locations of the kind \"s3:\" are not supported"),
-        ("hdfs:/orders", "locations of the kind \"hdfs:\" are not supported"),
-        ("file://server/orders", "\"file://server/orders\" names the host \"server\"; write file:///path"),
-        ("/nowhere/at/../all", "\"/nowhere/at/../all\" is no path here"),
-    ] {
-        assert_eq!(shown(location).unwrap_err().to_string(), error);
-    }
 }
 
 #[tokio::test]

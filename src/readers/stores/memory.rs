@@ -1,0 +1,70 @@
+//! What is remembered of a checkpoint from one reading to the next, to spare its store requests. It never changes what
+//! is read: a file is taken from memory only under the tag that the store gives it now, and a whole reading only while
+//! two small requests show that nothing happened.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::time::Instant;
+
+use super::shared::jittered;
+use crate::checkpoint::{CheckpointReading, LogEntry};
+
+/// After this time the logs are listed again, whatever the small requests show.
+const LISTED_AT_LEAST_EVERY: Duration = Duration::from_secs(600);
+/// With fewer batches one can not tell that a log has no gaps.
+const FEWEST_BATCHES: usize = 3;
+
+/// What is remembered of one checkpoint.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    pub(super) files: BTreeMap<String, KeptFile>,
+    pub(super) standstill: Option<Standstill>,
+}
+
+/// A file as it was.
+#[derive(Clone, Debug)]
+pub(super) struct KeptFile {
+    pub(super) e_tag: String,
+    pub(super) entry: LogEntry,
+    pub(super) bytes: Bytes,
+}
+
+/// A reading that stays right as long as one file is as it was and another one is not there.
+#[derive(Clone, Debug)]
+pub(super) struct Standstill {
+    pub(super) reading: CheckpointReading,
+    pub(super) steady: String,
+    pub(super) e_tag: String,
+    pub(super) absent: String,
+    until: Instant,
+}
+
+impl Standstill {
+    /// Whether it may still be asked for.
+    pub(super) fn is_fresh(&self) -> bool {
+        Instant::now() < self.until
+    }
+
+    /// What would show that the query moved on. The next thing a query without asynchronous progress does is known: it
+    /// commits the open batch, or plans the next one. With gaps in the log nobody knows the next batch's number.
+    pub(super) fn of(reading: &CheckpointReading, e_tag: impl Fn(&str) -> Option<String>) -> Option<Self> {
+        let newest = reading.newest_planned?;
+        let is_whole = reading.problems.is_empty() && reading.batches.len() >= FEWEST_BATCHES;
+        let has_no_gap = reading.batches.is_sorted_by(|a, b| b.batch.0.checked_sub(a.batch.0) == Some(1));
+        if !is_whole || !has_no_gap {
+            return None;
+        }
+        let (steady, absent) = if !reading.batch_open {
+            (format!("commits/{newest}"), format!("offsets/{}", newest.0.checked_add(1)?))
+        } else if reading.newest_committed == newest.previous() {
+            (format!("offsets/{newest}"), format!("commits/{newest}"))
+        } else {
+            return None;
+        };
+        let e_tag = e_tag(&steady)?;
+        let until = Instant::now() + jittered(LISTED_AT_LEAST_EVERY);
+        Some(Self { reading: reading.clone(), steady, e_tag, absent, until })
+    }
+}

@@ -1,0 +1,179 @@
+//! One store, shared by all checkpoints in it: how many requests run at once, and the rest that it is given when it
+//! asks for fewer or does not answer. So a sick store costs its own queries little time, and the others none.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use object_store::path::Path;
+use object_store::{GetOptions, ListResult, ObjectMeta, ObjectStore};
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+
+use super::answers::{Answers, noting};
+use super::failure::{Failure, Verdict, classify, is_missing};
+use crate::measures::Reason;
+
+/// No file of a checkpoint comes near it: ten thousand partitions take 180 kB.
+pub(super) const LARGEST_FILE: u64 = 32 * 1024 * 1024;
+/// The first rest after a store asked for fewer requests; each further one is twice as long.
+const FIRST_REST: Duration = Duration::from_secs(5);
+const LONGEST_REST: Duration = Duration::from_secs(300);
+/// A store that does not answer may be back at any time.
+const LONGEST_REST_OF_SILENT: Duration = Duration::from_secs(20);
+
+/// A store and what all its users must agree on.
+#[derive(Debug)]
+pub(super) struct SharedStore {
+    store: Arc<dyn ObjectStore>,
+    places: Semaphore,
+    /// For clients that keep no time limit of their own.
+    limit: Option<Duration>,
+    /// `None`: the file systems of this machine, of which one directory says nothing about another.
+    rest: Option<Mutex<Rest>>,
+}
+
+#[derive(Debug, Default)]
+struct Rest {
+    until: Option<Instant>,
+    /// Rests in a row.
+    rests: u32,
+    /// One request is out to see whether the store is back.
+    is_tried: bool,
+    why: &'static str,
+}
+
+/// What came of fetching a file.
+#[derive(Debug)]
+pub(super) enum Fetched {
+    File(ObjectMeta, Bytes),
+    /// It is still the one whose tag was given.
+    Unchanged,
+    Missing,
+    /// Larger than any file of a checkpoint, in bytes.
+    TooLarge(u64),
+}
+
+impl SharedStore {
+    pub(super) fn new(store: Arc<dyn ObjectStore>, at_once: usize, limit: Option<Duration>) -> Self {
+        let at_once = at_once.clamp(1, Semaphore::MAX_PERMITS);
+        Self { store, places: Semaphore::new(at_once), limit, rest: Some(Mutex::default()) }
+    }
+
+    /// The file systems of this machine.
+    pub(super) fn of_this_machine(store: Arc<dyn ObjectStore>) -> Self {
+        Self { rest: None, ..Self::new(store, Semaphore::MAX_PERMITS, None) }
+    }
+
+    /// What lies directly below a directory; nothing when there is no such directory.
+    pub(super) async fn list(&self, directory: &Path, count: &AtomicU64) -> Result<ListResult, Failure> {
+        self.run(count, async { self.store.list_with_delimiter(Some(directory)).await }).await
+    }
+
+    /// One file, unless it is still the one with the tag `unless`.
+    pub(super) async fn fetch(&self, file: &Path, unless: Option<&str>, count: &AtomicU64) -> Result<Fetched, Failure> {
+        let options = GetOptions::default().with_if_none_match(unless);
+        let fetch = async {
+            let answer = match self.store.get_opts(file, options).await {
+                Ok(answer) if answer.meta.size > LARGEST_FILE => return Ok(Fetched::TooLarge(answer.meta.size)),
+                Ok(answer) => answer,
+                Err(object_store::Error::NotModified { .. }) => return Ok(Fetched::Unchanged),
+                Err(error) if is_missing(&error) => return Ok(Fetched::Missing),
+                Err(error) => return Err(error),
+            };
+            let meta = answer.meta.clone();
+            match answer.bytes().await {
+                Ok(bytes) => Ok(Fetched::File(meta, bytes)),
+                Err(error) if is_missing(&error) => Ok(Fetched::Missing),
+                Err(error) => Err(error),
+            }
+        };
+        self.run(count, fetch).await
+    }
+
+    async fn run<T>(
+        &self,
+        count: &AtomicU64,
+        operation: impl Future<Output = object_store::Result<T>>,
+    ) -> Result<T, Failure> {
+        let place = self.places.acquire().await;
+        let role = self.enter()?;
+        // counted before it runs: the reading's deadline may end it
+        count.fetch_add(1, Ordering::Relaxed);
+        let (outcome, answers) = self.limited(operation, role).await?;
+        count.fetch_add(answers.requests.saturating_sub(1), Ordering::Relaxed);
+        drop(place);
+        let outcome = outcome.map_err(|error| classify(&error, answers));
+        self.note(role, outcome.as_ref().map_or_else(|failure| failure.verdict, |_| Verdict::Answers));
+        outcome
+    }
+
+    async fn limited<T>(&self, operation: impl Future<Output = T>, role: Role) -> Result<(T, Answers), Failure> {
+        let Some(limit) = self.limit else { return Ok(noting(operation).await) };
+        tokio::time::timeout(limit, noting(operation)).await.map_err(|_| {
+            self.note(role, Verdict::Silent);
+            let words = format!("no answer within {}", humantime::format_duration(limit));
+            Failure { reason: Reason::TimedOut, words, verdict: Verdict::Silent }
+        })
+    }
+
+    fn rest(&self) -> Option<MutexGuard<'_, Rest>> {
+        self.rest.as_ref().map(|rest| rest.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Refuses while the store rests. The first request after a rest tries alone; the others wait for what it finds.
+    fn enter(&self) -> Result<Role, Failure> {
+        let Some(mut rest) = self.rest() else { return Ok(Role::Usual) };
+        let Some(until) = rest.until else { return Ok(Role::Usual) };
+        let now = Instant::now();
+        if until <= now {
+            rest.is_tried = true;
+            // in case that the reading's deadline ends the trial before it has an answer
+            rest.until = Some(now + FIRST_REST);
+            return Ok(Role::Trial);
+        }
+        let words = if rest.is_tried {
+            format!("the store {}; one request is trying whether it is back", rest.why)
+        } else {
+            let left = until.saturating_duration_since(now).as_secs_f64();
+            format!("the store {}; it is asked again in {left:.1} s", rest.why)
+        };
+        Err(Failure { reason: Reason::Unreachable, words, verdict: Verdict::Answers })
+    }
+
+    /// Requests that were under way together fail together: that is one rest, not many.
+    fn note(&self, role: Role, verdict: Verdict) {
+        let Some(mut rest) = self.rest() else { return };
+        if role == Role::Usual && rest.until.is_some() {
+            return;
+        }
+        let (why, longest) = match verdict {
+            Verdict::Answers => {
+                *rest = Rest::default();
+                return;
+            }
+            Verdict::Throttles => ("asked for fewer requests", LONGEST_REST),
+            Verdict::Silent => ("did not answer a moment ago", LONGEST_REST_OF_SILENT),
+        };
+        let length = FIRST_REST.saturating_mul(1 << rest.rests.min(10)).min(longest);
+        let until = Some(Instant::now() + jittered(length));
+        *rest = Rest { until, rests: rest.rests + 1, is_tried: false, why };
+    }
+}
+
+/// What a request is for the store's rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Usual,
+    /// It finds out whether the store is back.
+    Trial,
+}
+
+/// Between three quarters of a time and all of it, so that those who wait together do not come back together.
+pub(super) fn jittered(length: Duration) -> Duration {
+    let quarter = length / 4;
+    let chance = u32::try_from(RandomState::new().hash_one(()) % 1000).unwrap_or_default();
+    length - quarter * chance / 1000
+}

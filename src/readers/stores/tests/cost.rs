@@ -1,0 +1,127 @@
+//! What a reading costs, and that sparing requests never changes what is read.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use object_store::memory::InMemory;
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt};
+
+use super::{DEADLINE, ENTRY};
+use crate::checkpoint::CheckpointReading;
+use crate::measures::BatchId;
+use crate::readers::CheckpointReader;
+use crate::readers::stores::checkpoint_store::{CheckpointStore, RequestCounts};
+use crate::readers::stores::location;
+use crate::readers::stores::shared::SharedStore;
+
+/// A checkpoint in memory, one reader that remembers, and as many as wanted that do not.
+struct Watched {
+    store: Arc<InMemory>,
+    reader: CheckpointStore,
+}
+
+impl Watched {
+    async fn with_batches(planned: &[u64], committed: &[u64]) -> Self {
+        let store = Arc::new(InMemory::new());
+        let watched = Self { reader: reader(&store), store };
+        watched.write("metadata", "{\"id\":\"943e4fff-ba4f-4018-99d0-a50c4477be0a\"}").await;
+        watched.write("sources/0/0", "\0v1\n{\"orders\":{\"0\":0}}").await;
+        for batch in planned {
+            watched.write(&format!("offsets/{batch}"), ENTRY).await;
+        }
+        for batch in committed {
+            watched.write(&format!("commits/{batch}"), "v1\n{}").await;
+        }
+        watched
+    }
+
+    async fn write(&self, file: &str, text: &str) {
+        self.store.put(&Path::from(format!("cp/{file}")), text.to_owned().into()).await.unwrap();
+    }
+
+    async fn delete(&self, file: &str) {
+        self.store.delete(&Path::from(format!("cp/{file}"))).await.unwrap();
+    }
+
+    /// Reads, compares with what a fresh reader sees, and tells the requests.
+    async fn read(&self) -> (CheckpointReading, RequestCounts) {
+        let before = self.reader.requests();
+        let reading = self.reader.read(DEADLINE).await.unwrap();
+        let after = self.reader.requests();
+        assert_eq!(reading, reader(&self.store).read(DEADLINE).await.unwrap());
+        (reading, RequestCounts { list: after.list - before.list, get: after.get - before.get })
+    }
+
+    async fn cost(&self) -> (u64, u64) {
+        let (_, requests) = self.read().await;
+        (requests.list, requests.get)
+    }
+}
+
+fn reader(store: &Arc<InMemory>) -> CheckpointStore {
+    let store: Arc<dyn ObjectStore> = Arc::<InMemory>::clone(store);
+    CheckpointStore::new(Arc::new(SharedStore::new(store, 4, None)), location::parse("s3://memory/cp").unwrap())
+}
+
+#[tokio::test]
+async fn a_checkpoint_that_stands_still_costs_two_small_requests_and_no_listing() {
+    let idle = Watched::with_batches(&[4, 5, 6], &[4, 5, 6]).await;
+    assert_eq!(idle.cost().await, (2, 4));
+    for _ in 0..3 {
+        assert_eq!(idle.cost().await, (0, 2));
+    }
+    let open = Watched::with_batches(&[4, 5, 6], &[4, 5]).await;
+    open.cost().await;
+    assert_eq!(open.cost().await, (0, 2));
+}
+
+#[tokio::test]
+async fn every_step_of_the_query_is_seen_at_the_next_reading() {
+    let query = Watched::with_batches(&[4, 5, 6], &[4, 5, 6]).await;
+    query.cost().await;
+    for batch in 7..10_u64 {
+        query.write(&format!("offsets/{batch}"), &ENTRY.replace('5', &batch.to_string())).await;
+        let (reading, requests) = query.read().await;
+        assert_eq!((reading.newest_planned, reading.batch_open), (Some(BatchId(batch)), true));
+        // the two probes; the new entry, its predecessor's changed tag or none, `metadata` asked under its tag
+        assert_eq!(requests.list, 2);
+        query.write(&format!("commits/{batch}"), "v1\n{}").await;
+        let (reading, requests) = query.read().await;
+        assert_eq!((reading.newest_committed, reading.batch_open), (Some(BatchId(batch)), false));
+        assert_eq!(requests.list, 2);
+        assert_eq!(query.cost().await, (0, 2));
+    }
+}
+
+#[tokio::test]
+async fn damage_at_the_newest_batch_is_seen_at_the_next_reading() {
+    let query = Watched::with_batches(&[4, 5, 6], &[4, 5, 6]).await;
+    query.cost().await;
+    query.delete("commits/6").await;
+    assert!(query.read().await.0.batch_open);
+    query.cost().await;
+    query.write("offsets/6", &ENTRY.replace('5', "9")).await;
+    assert_ne!(query.cost().await, (0, 2));
+}
+
+#[tokio::test]
+async fn a_log_with_gaps_is_listed_each_time() {
+    for (planned, committed) in [(&[0, 8, 16][..], &[0, 8, 16][..]), (&[0, 4, 5], &[0, 4, 5]), (&[5, 6], &[5, 6])] {
+        let query = Watched::with_batches(planned, committed).await;
+        query.cost().await;
+        // unchanged files are not fetched again; only `metadata` is asked for, under its tag
+        assert_eq!(query.cost().await, (2, 1), "{planned:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_logs_are_listed_again_every_ten_minutes() {
+    let query = Watched::with_batches(&[4, 5, 6], &[4, 5, 6]).await;
+    query.cost().await;
+    tokio::time::advance(Duration::from_secs(440)).await;
+    assert_eq!(query.cost().await, (0, 2));
+    tokio::time::advance(Duration::from_secs(160)).await;
+    assert_eq!(query.cost().await, (2, 1));
+    assert_eq!(query.cost().await, (0, 2));
+}

@@ -1,0 +1,138 @@
+//! Stores that fail: what is said of it, and that they are left alone for a while.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use object_store::memory::InMemory;
+use object_store::throttle::{ThrottleConfig, ThrottledStore};
+
+use crate::measures::{Reason, Unread};
+use crate::readers::CheckpointReader;
+use crate::readers::stores::shared::SharedStore;
+use crate::readers::stores::{StoreKind, StoreSettings, Stores};
+
+const DEADLINE: Duration = Duration::from_secs(3);
+
+/// An S3 server that gives one answer to everything, and counts.
+struct Server {
+    endpoint: String,
+    asked: Arc<AtomicUsize>,
+}
+
+impl Server {
+    fn answering(status: &'static str, body: &'static str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let endpoint = format!("http://{}", listener.local_addr().unwrap());
+        let asked = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&asked);
+        // ends with the test process
+        std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                count.fetch_add(1, Ordering::Relaxed);
+                std::thread::spawn(move || answer(stream, status, body));
+            }
+        });
+        Self { endpoint, asked }
+    }
+
+    fn stores(&self) -> Stores {
+        let mut settings = StoreSettings::new(StoreKind::S3);
+        settings.endpoint = Some(self.endpoint.clone());
+        settings.access_key_id = Some("AKIAEXAMPLE".to_owned());
+        settings.secret_access_key = Some("hunter2".to_owned());
+        settings.allow_http = true;
+        Stores::new([("lake".to_owned(), settings)].into(), DEADLINE)
+    }
+
+    fn asked(&self) -> usize {
+        self.asked.load(Ordering::Relaxed)
+    }
+}
+
+fn answer(mut stream: std::net::TcpStream, status: &str, body: &str) -> Option<()> {
+    let mut request = [0; 8192];
+    // however much of it came: every request is answered alike
+    let _length = stream.read(&mut request).ok()?;
+    if status.is_empty() {
+        // says nothing for longer than anyone waits
+        std::thread::sleep(DEADLINE * 10);
+        return None;
+    }
+    let length = body.len();
+    write!(stream, "HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}").ok()
+}
+
+async fn unread(server: &Server) -> Unread {
+    server.stores().open("s3a://bucket/cp", Some("lake")).unwrap().read(DEADLINE).await.unwrap_err()
+}
+
+#[tokio::test]
+async fn each_failure_has_its_reason_and_its_words() {
+    let denied = "<?xml version=\"1.0\"?><Error><Code>SignatureDoesNotMatch</Code><Message>wrong key</Message>\
+                  <AWSAccessKeyId>AKIAEXAMPLE</AWSAccessKeyId><SignatureProvided>c2ln</SignatureProvided></Error>";
+    for (status, body, reason, words) in [
+        ("403 Forbidden", denied, Reason::Denied, "SignatureDoesNotMatch: wrong key"),
+        ("401 Unauthorized", "", Reason::Denied, "401 Unauthorized"),
+        ("400 Bad Request", "<Error><Code>ExpiredToken</Code></Error>", Reason::Denied, "ExpiredToken"),
+        ("404 Not Found", "<Error><Code>NoSuchBucket</Code></Error>", Reason::NotFound, "no such bucket"),
+        ("301 Moved Permanently", "", Reason::Unreachable, "another region"),
+        ("500 Internal Server Error", "", Reason::Unreachable, "the store failed"),
+        ("503 Slow Down", "<Error><Code>SlowDown</Code></Error>", Reason::Unreachable, "the store is overloaded"),
+        ("418 I'm a teapot", "", Reason::Malformed, "the answer makes no sense"),
+        ("200 OK", "{}", Reason::Malformed, ""),
+        ("", "", Reason::TimedOut, ""),
+    ] {
+        let unread = unread(&Server::answering(status, body)).await;
+        assert_eq!(unread.reason, reason, "{status}: {unread}");
+        assert!(unread.detail.starts_with("s3a://bucket/cp/") && unread.detail.contains(words), "{status}: {unread}");
+        for secret in ["hunter2", "AKIAEXAMPLE", "c2ln"] {
+            assert!(!unread.detail.contains(secret), "{unread}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_port_where_nobody_listens_is_unreachable_before_the_deadline() {
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let server = Server { endpoint: format!("http://{closed}"), asked: Arc::default() };
+    let unread = unread(&server).await;
+    assert_eq!(unread.reason, Reason::Unreachable, "{unread}");
+}
+
+#[tokio::test]
+async fn a_store_that_throttles_is_left_alone_by_all_its_queries() {
+    let server = Server::answering("503 Slow Down", "");
+    let mut stores = server.stores();
+    let (first, second) =
+        (stores.open("s3a://bucket/a", Some("lake")).unwrap(), stores.open("s3a://bucket/b", Some("lake")).unwrap());
+    first.read(DEADLINE).await.unwrap_err();
+    let asked = server.asked();
+    // the request and two repetitions
+    assert_eq!((asked, first.requests().get), (3, 3));
+    let unread = second.read(DEADLINE).await.unwrap_err();
+    assert_eq!(unread.reason, Reason::Unreachable);
+    assert!(unread.detail.contains("the store asked for fewer requests; it is asked again in "), "{unread}");
+    assert_eq!(server.asked(), asked);
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_rest_one_request_tries_alone_and_the_rests_grow() {
+    let an_hour = ThrottleConfig { wait_get_per_call: Duration::from_secs(3600), ..ThrottleConfig::default() };
+    let hanging = Arc::new(ThrottledStore::new(InMemory::new(), an_hour));
+    let store = SharedStore::new(hanging, 4, Some(Duration::from_secs(1)));
+    let count = std::sync::atomic::AtomicU64::new(0);
+    let fetch = async || store.fetch(&"a".into(), None, &count).await.unwrap_err();
+    let asked = || count.load(Ordering::Relaxed);
+    assert_eq!(fetch().await.reason, Reason::TimedOut);
+    for rest in [5, 10, 20, 20] {
+        assert_eq!(fetch().await.reason, Reason::Unreachable);
+        let before = asked();
+        tokio::time::advance(Duration::from_secs(rest)).await;
+        let (trial, other) = tokio::join!(fetch(), fetch());
+        assert_eq!((trial.reason, other.reason, asked()), (Reason::TimedOut, Reason::Unreachable, before + 1));
+        assert!(other.words.contains("one request is trying"), "{}", other.words);
+    }
+}

@@ -33,6 +33,13 @@ fn every_alert_has_a_runbook_and_every_runbook_an_alert() {
 }
 
 #[test]
+fn readme_names_every_alert() {
+    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let missing: Vec<String> = alerts().into_iter().filter(|alert| !readme.contains(&format!("`{alert}`"))).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
 fn a_runbook_has_its_four_parts_with_something_in_each_and_a_command_to_run() {
     for (name, text) in runbooks() {
         assert!(text.starts_with(&format!("# {name}\n")), "{name} has another title");

@@ -20,13 +20,11 @@ use super::location::{Place, StoreError};
 use super::memory::{KeptFile, Memory, Standstill};
 use super::opening::Stores;
 use super::settings::StoreSettings;
-use super::shared::{Fetched, SharedStore};
+use super::shared::{Fetched, LARGEST_FILE, SharedStore};
 use crate::checkpoint::{self, CheckpointReading, Listing, LogEntry, ProblemKind};
 use crate::measures::{Moment, Reason, Unread};
 use crate::readers::CheckpointReader;
 
-/// More inputs than any query has.
-const MOST_SOURCES: usize = 1000;
 /// How long a query gets to finish what it was writing.
 const PAUSE: Duration = Duration::from_millis(200);
 /// How often a file that is missing, empty or cut short is looked at again.
@@ -218,9 +216,14 @@ impl CheckpointStore {
         listing: &mut Listing,
         contents: &mut BTreeMap<String, Vec<u8>>,
     ) -> Result<(), Unread> {
-        for id in self.list("sources").await?.directories.into_iter().take(MOST_SOURCES) {
+        let mut total = 0;
+        for id in self.list("sources").await?.directories.into_iter().take(checkpoint::MOST_SOURCES) {
             let file = format!("sources/{id}/0");
             if let Some((entry, bytes)) = self.get(&file, None).await? {
+                total += entry.size;
+                if total > LARGEST_FILE {
+                    return Err(self.too_large("sources", total));
+                }
                 listing.sources.insert(id, entry);
                 contents.insert(file, bytes.to_vec());
             }
@@ -267,10 +270,7 @@ impl CheckpointStore {
             })),
             Fetched::Unchanged => Ok(kept.map(|kept| (kept.entry, kept.bytes))),
             Fetched::Missing => Ok(None),
-            Fetched::TooLarge(size) => {
-                let detail = format!("{}/{file} holds {size} bytes, more than any checkpoint file", self.display);
-                Err(Unread::new(Reason::Malformed, detail))
-            }
+            Fetched::TooLarge(size) => Err(self.too_large(file, size)),
         }
     }
 
@@ -300,6 +300,11 @@ impl CheckpointStore {
 
     fn failed(&self, what: &str, failure: Failure) -> Unread {
         Unread::new(failure.reason, format!("{}/{what}: {}", self.display, failure.words))
+    }
+
+    fn too_large(&self, what: &str, size: u64) -> Unread {
+        let detail = format!("{}/{what} holds {size} bytes, more than any checkpoint file", self.display);
+        Unread::new(Reason::Malformed, detail)
     }
 
     fn io_failed(&self, what: &str, error: &io::Error) -> Unread {

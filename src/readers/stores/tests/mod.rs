@@ -3,6 +3,8 @@ mod directories;
 mod failures;
 mod globs;
 mod locations;
+mod names;
+mod sizes;
 
 use std::fs;
 use std::time::Duration;

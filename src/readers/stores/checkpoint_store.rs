@@ -56,8 +56,8 @@ pub struct CheckpointStore {
     root: Path,
     directory: Option<PathBuf>,
     display: String,
-    lists: AtomicU64,
-    gets: AtomicU64,
+    lists: Arc<AtomicU64>,
+    gets: Arc<AtomicU64>,
     memory: Mutex<Memory>,
 }
 
@@ -111,8 +111,8 @@ impl CheckpointStore {
             root: place.root,
             directory: place.directory,
             display: place.display,
-            lists: AtomicU64::new(0),
-            gets: AtomicU64::new(0),
+            lists: Arc::default(),
+            gets: Arc::default(),
             memory: Mutex::default(),
         }
     }

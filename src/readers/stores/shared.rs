@@ -23,6 +23,8 @@ const FIRST_REST: Duration = Duration::from_secs(5);
 const LONGEST_REST: Duration = Duration::from_secs(300);
 /// A store that does not answer may be back at any time.
 const LONGEST_REST_OF_SILENT: Duration = Duration::from_secs(20);
+/// How long a reading waits for a request that tries whether a store is back.
+const PATIENCE_WITH_A_TRIAL: Duration = Duration::from_secs(1);
 
 /// A store and what all its users must agree on.
 #[derive(Debug)]
@@ -68,15 +70,22 @@ impl SharedStore {
     }
 
     /// What lies directly below a directory; nothing when there is no such directory.
-    pub(super) async fn list(&self, directory: &Path, count: &AtomicU64) -> Result<ListResult, Failure> {
-        self.run(count, async { self.store.list_with_delimiter(Some(directory)).await }).await
+    pub(super) async fn list(self: &Arc<Self>, directory: &Path, count: &Arc<AtomicU64>) -> Result<ListResult, Failure> {
+        let (store, directory) = (Arc::clone(&self.store), directory.clone());
+        self.run(count, async move { store.list_with_delimiter(Some(&directory)).await }).await
     }
 
     /// One file, unless it is still the one with the tag `unless`.
-    pub(super) async fn fetch(&self, file: &Path, unless: Option<&str>, count: &AtomicU64) -> Result<Fetched, Failure> {
+    pub(super) async fn fetch(
+        self: &Arc<Self>,
+        file: &Path,
+        unless: Option<&str>,
+        count: &Arc<AtomicU64>,
+    ) -> Result<Fetched, Failure> {
         let options = GetOptions::default().with_if_none_match(unless);
-        let fetch = async {
-            let answer = match self.store.get_opts(file, options).await {
+        let (store, file) = (Arc::clone(&self.store), file.clone());
+        let fetch = async move {
+            let answer = match store.get_opts(&file, options).await {
                 Ok(answer) if answer.meta.size > LARGEST_FILE => return Ok(Fetched::TooLarge(answer.meta.size)),
                 Ok(answer) => answer,
                 Err(object_store::Error::NotModified { .. }) => return Ok(Fetched::Unchanged),
@@ -93,18 +102,37 @@ impl SharedStore {
         self.run(count, fetch).await
     }
 
-    async fn run<T>(
-        &self,
-        count: &AtomicU64,
-        operation: impl Future<Output = object_store::Result<T>>,
+    async fn run<T: Send + 'static>(
+        self: &Arc<Self>,
+        count: &Arc<AtomicU64>,
+        operation: impl Future<Output = object_store::Result<T>> + Send + 'static,
     ) -> Result<T, Failure> {
         let place = self.places.acquire().await;
         let role = self.enter()?;
         // counted before it runs: the reading's deadline may end it
         count.fetch_add(1, Ordering::Relaxed);
+        if role == Role::Usual {
+            let outcome = self.complete(role, operation, count).await;
+            drop(place);
+            return outcome;
+        }
+        // whoever is answered late must not hold up the round in which it is only tried: the next one knows
+        let (store, count) = (Arc::clone(self), Arc::clone(count));
+        let trial = tokio::spawn(async move { store.complete(role, operation, &count).await });
+        match tokio::time::timeout(PATIENCE_WITH_A_TRIAL, trial).await {
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(_)) | Err(_) => Err(self.refusal()),
+        }
+    }
+
+    async fn complete<T>(
+        &self,
+        role: Role,
+        operation: impl Future<Output = object_store::Result<T>>,
+        count: &AtomicU64,
+    ) -> Result<T, Failure> {
         let (outcome, answers) = self.limited(operation, role).await?;
         count.fetch_add(answers.requests.saturating_sub(1), Ordering::Relaxed);
-        drop(place);
         let outcome = outcome.map_err(|error| classify(&error, answers));
         self.note(role, outcome.as_ref().map_or_else(|failure| failure.verdict, |_| Verdict::Answers));
         outcome
@@ -130,17 +158,25 @@ impl SharedStore {
         let now = Instant::now();
         if until <= now {
             rest.is_tried = true;
-            // in case that the reading's deadline ends the trial before it has an answer
+            // in case that the trial never has an answer
             rest.until = Some(now + FIRST_REST);
             return Ok(Role::Trial);
         }
-        let words = if rest.is_tried {
-            format!("the store {}; one request is trying whether it is back", rest.why)
-        } else {
-            let left = until.saturating_duration_since(now).as_secs_f64();
-            format!("the store {}; it is asked again in {left:.1} s", rest.why)
+        drop(rest);
+        Err(self.refusal())
+    }
+
+    fn refusal(&self) -> Failure {
+        let (why, is_tried, until) =
+            self.rest().map_or(("", false, None), |rest| (rest.why, rest.is_tried, rest.until));
+        let words = match until {
+            Some(until) if !is_tried => {
+                let left = until.saturating_duration_since(Instant::now()).as_secs_f64();
+                format!("the store {why}; it is asked again in {left:.1} s")
+            }
+            _ => format!("the store {why}; one request is trying whether it is back"),
         };
-        Err(Failure { reason: Reason::Unreachable, words, verdict: Verdict::Answers })
+        Failure { reason: Reason::Unreachable, words, verdict: Verdict::Answers }
     }
 
     /// Requests that were under way together fail together: that is one rest, not many.
@@ -149,16 +185,17 @@ impl SharedStore {
         if role == Role::Usual && rest.until.is_some() {
             return;
         }
-        let (why, longest) = match verdict {
+        let (why, longest, at_least) = match verdict {
             Verdict::Answers => {
                 *rest = Rest::default();
                 return;
             }
-            Verdict::Throttles => ("asked for fewer requests", LONGEST_REST),
-            Verdict::Silent => ("did not answer a moment ago", LONGEST_REST_OF_SILENT),
+            Verdict::Throttles { at_least } => ("asked for fewer requests", LONGEST_REST, at_least),
+            Verdict::Silent => ("did not answer a moment ago", LONGEST_REST_OF_SILENT, None),
         };
         let length = FIRST_REST.saturating_mul(1 << rest.rests.min(10)).min(longest);
-        let until = Some(Instant::now() + jittered(length));
+        let at_least = at_least.unwrap_or_default().min(LONGEST_REST);
+        let until = Some(Instant::now() + jittered(length).max(at_least));
         *rest = Rest { until, rests: rest.rests + 1, is_tried: false, why };
     }
 }

@@ -5,15 +5,13 @@ use std::time::Duration;
 
 use object_store::memory::InMemory;
 use object_store::path::Path;
-use object_store::{ObjectStore, ObjectStoreExt};
+use object_store::ObjectStoreExt;
 
 use super::{DEADLINE, ENTRY};
 use crate::checkpoint::CheckpointReading;
 use crate::measures::BatchId;
 use crate::readers::CheckpointReader;
-use crate::readers::stores::checkpoint_store::{CheckpointStore, RequestCounts};
-use crate::readers::stores::location;
-use crate::readers::stores::shared::SharedStore;
+use crate::readers::stores::{CheckpointStore, RequestCounts, Stores};
 
 /// A checkpoint in memory, one reader that remembers, and as many as wanted that do not.
 struct Watched {
@@ -60,8 +58,9 @@ impl Watched {
 }
 
 fn reader(store: &Arc<InMemory>) -> CheckpointStore {
-    let store: Arc<dyn ObjectStore> = Arc::<InMemory>::clone(store);
-    CheckpointStore::new(Arc::new(SharedStore::new(store, 4, None)), location::parse("s3://memory/cp").unwrap())
+    let mut stores = Stores::default();
+    stores.replace("s3://memory", Arc::<InMemory>::clone(store)).unwrap();
+    stores.open("s3://memory/cp", None).unwrap()
 }
 
 #[tokio::test]

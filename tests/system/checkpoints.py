@@ -28,19 +28,32 @@ def healthy(planned=range(3), committed=range(3)) -> dict[str, bytes]:
 
 def put_checkpoint(store: Store, files: dict[str, bytes]) -> str:
     """Writes files of a checkpoint, and returns its key."""
-    root = f"cp/{next(NAMES)}"
+    return put_checkpoints(store, [files])[0]
+
+
+def put_checkpoints(store: Store, checkpoints: list[dict[str, bytes]]) -> list[str]:
+    roots = [f"cp/{next(NAMES)}" for _ in checkpoints]
+    files = [(f"{root}/{name}", text) for root, cp in zip(roots, checkpoints, strict=True) for name, text in cp.items()]
     with ThreadPoolExecutor(16) as writers:
-        list(writers.map(lambda file: store.put(f"{root}/{file[0]}", file[1]), files.items()))
-    return root
+        list(writers.map(lambda file: store.put(*file), files))
+    return roots
 
 
 def inspect(store: Store, location: str, settings: dict | None = None, timeout: str = "30s") -> brinkwatch.Finished:
     options = [*store.named(), "--output", "json", "--timeout", timeout]
-    return store.command("inspect", location, *options, settings=settings)
+    return store.run("inspect", location, *options, settings=settings)
 
 
 def inspect_files(store: Store, files: dict[str, bytes]) -> brinkwatch.Finished:
     return inspect(store, store.location(put_checkpoint(store, files)))
+
+
+def read_each(store: Store, locations: list[str]) -> list[dict]:
+    """What each of these says: a reading, or why there is none."""
+    how = {"program": brinkwatch.readings(), "timeout": 200, **store.how()}
+    done = brinkwatch.run(*store.arguments(), "each", *locations, *store.named(), **how)
+    assert done.code == 0, done.err
+    return [json.loads(line)["read"] for line in done.out.splitlines()]
 
 
 def problems(done: brinkwatch.Finished) -> list[str]:

@@ -72,8 +72,9 @@ class FaultProxy:
     def fetch(self, handler: BaseHTTPRequestHandler, path: str) -> tuple[int, dict[str, str], bytes]:
         """What the server behind answers."""
         upstream = HTTPConnection(self.upstream, timeout=30)
-        # The signature covers the name of the host, which is this proxy's; nobody checks it.
-        upstream.request(handler.command, path, headers=dict(handler.headers))
+        # S3's signature covers the name of the host, which was this proxy's; nobody checks it.
+        headers = {name: value for name, value in handler.headers.items() if name.lower() != "host"}
+        upstream.request(handler.command, path, headers=headers)
         response = upstream.getresponse()
         body = response.read()
         upstream.close()

@@ -40,6 +40,14 @@ enum What {
     Discover(discover::DiscoverArgs),
     /// Reads one checkpoint whenever a line comes, by a reader that remembers, and tells the requests
     Watch(Watched),
+    /// Reads many checkpoints once, and tells what each says, in their order
+    Each {
+        checkpoints: Vec<String>,
+        #[arg(long)]
+        store: Option<String>,
+        #[command(flatten)]
+        config: ConfigSource,
+    },
     /// Reads one checkpoint again and again, and tells what was odd
     Poll {
         #[command(flatten)]
@@ -86,6 +94,13 @@ async fn main() -> ExitCode {
                     memory.load().await;
                 }
                 println!("{}", watch(&reader).await);
+            }
+            ExitCode::SUCCESS
+        }
+        What::Each { checkpoints, store, config } => {
+            let mut stores = stores(memory.as_mut(), store.as_deref(), &config).await;
+            for checkpoint in checkpoints {
+                println!("{}", watch(&stores.open(&checkpoint, store.as_deref()).unwrap()).await);
             }
             ExitCode::SUCCESS
         }

@@ -51,7 +51,7 @@ class Store:
         """What stands before the commands of `readings`."""
         return []
 
-    def command(self, name: str, location: str, *options, settings: dict | None = None) -> brinkwatch.Finished:
+    def run(self, name: str, location: str, *options, settings: dict | None = None) -> brinkwatch.Finished:
         """Runs `inspect` or `discover`."""
         return brinkwatch.run(name, location, *options, **self.how(settings))
 
@@ -97,7 +97,7 @@ class Memory(Local):
     def arguments(self) -> list:
         return ["--memory", self.folder]
 
-    def command(self, name: str, location: str, *options, settings: dict | None = None) -> brinkwatch.Finished:
+    def run(self, name: str, location: str, *options, settings: dict | None = None) -> brinkwatch.Finished:
         program = brinkwatch.readings()
         return brinkwatch.run(*self.arguments(), name, location, *options, program=program)
 
@@ -133,6 +133,8 @@ class S3(Server):
 
     kind = "s3"
     has_empty_names = True
+    # Nobody checks the signature; without one, only the owner of an object may change it.
+    SIGNED = {"Authorization": "AWS4-HMAC-SHA256 Credential=x/20250101/us-east-1/s3/aws4_request, Signature=x"}
 
     def __init__(self, folder: Path):
         super().__init__(folder)
@@ -156,10 +158,11 @@ class S3(Server):
 
     def put(self, key: str, content: bytes) -> None:
         # Anything else would be taken for a form.
-        self.ask("PUT", f"/lake/{urllib.parse.quote(key)}", content, {"Content-Type": "application/octet-stream"})
+        headers = {"Content-Type": "application/octet-stream", **self.SIGNED}
+        self.ask("PUT", f"/lake/{urllib.parse.quote(key)}", content, headers)
 
     def delete(self, key: str) -> None:
-        self.ask("DELETE", f"/lake/{urllib.parse.quote(key)}")
+        self.ask("DELETE", f"/lake/{urllib.parse.quote(key)}", headers=self.SIGNED)
 
     def location(self, key: str, bucket: str = "lake") -> str:
         return f"s3a://{bucket}/{key}"
@@ -285,7 +288,6 @@ class Hdfs(Server):
     """A name node and a data node in one process; written through WebHDFS, read through HDFS' own protocol."""
 
     kind = "hdfs"
-    page = 10
 
     def __init__(self, folder: Path):
         self.rpc_port = free_port()
@@ -297,11 +299,11 @@ class Hdfs(Server):
     def command(self) -> list[str]:
         jars = installed("BRINKWATCH_HDFS_JARS")
         ports = ["-nnport", str(self.rpc_port), "-httpport", str(self.port)]
-        # A listing comes in pages of a thousand names by default, and a file takes a tenth of a second to write.
-        pages = ["-D", f"dfs.ls.limit={self.page}"]
+        # A listing comes in pages of a thousand names by default. Nobody needs the edits on disk.
+        settings = ["-D", "dfs.ls.limit=10", "-D", "dfs.namenode.edits.noeditlogchannelflush=true"]
         return [
             "java", "-Xmx512m", f"-Dtest.build.data={self.folder}/data", "-cp", f"{jars}/*",
-            "org.apache.hadoop.test.MiniDFSClusterManager", "-format", "-datanodes", "1", *ports, *pages,
+            "org.apache.hadoop.test.MiniDFSClusterManager", "-format", "-datanodes", "1", *ports, *settings,
         ]  # fmt: skip
 
     def own_settings(self) -> dict:
@@ -324,6 +326,10 @@ class Hdfs(Server):
 
     def delete(self, key: str) -> None:
         self.ask("DELETE", key, method="DELETE")
+
+    def stop(self) -> None:
+        # It takes its time to end, to keep what nobody needs.
+        self.process.kill()
 
     def hadoop(self) -> dict[str, str]:
         return {}

@@ -20,7 +20,7 @@ use super::location::{Place, StoreError};
 use super::memory::{KeptFile, Memory, Standstill};
 use super::opening::Stores;
 use super::settings::StoreSettings;
-use super::shared::{Fetched, SharedStore};
+use super::shared::{Fetched, SharedStore, is_same_tag};
 use crate::checkpoint::{self, CheckpointReading, Listing, LogEntry, ProblemKind};
 use crate::measures::{Moment, Reason, Unread};
 use crate::readers::CheckpointReader;
@@ -208,7 +208,10 @@ impl CheckpointStore {
         let reading = checkpoint::read(&listing, &contents);
         let mut memory = self.memory();
         memory.files.retain(|file, _| contents.contains_key(file));
-        memory.standstill = if something_vanished { None } else { Standstill::of(&reading, e_tag) };
+        // as it came with the file: listings write tags in other ways, which a condition may not know
+        let tag_of = |file: &str| memory.files.get(file).map(|kept| kept.e_tag.clone());
+        let standstill = if something_vanished { None } else { Standstill::of(&reading, tag_of) };
+        memory.standstill = standstill;
         drop(memory);
         Ok(Pass { reading, files: CheckpointFiles { listing, contents }, something_vanished })
     }
@@ -253,8 +256,8 @@ impl CheckpointStore {
     /// One file; `None` when it is not there. A listing may have shown its tag: an unchanged file is not fetched again.
     async fn get(&self, file: &str, listed: Option<&str>) -> Result<Option<(LogEntry, Bytes)>, Unread> {
         let kept = self.memory().files.get(file).cloned();
-        if let Some(kept) = &kept
-            && listed == Some(kept.e_tag.as_str())
+        if let (Some(kept), Some(listed)) = (&kept, listed)
+            && is_same_tag(&kept.e_tag, listed)
         {
             return Ok(Some((kept.entry.clone(), kept.bytes.clone())));
         }

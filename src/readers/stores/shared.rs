@@ -83,7 +83,7 @@ impl SharedStore {
         count: &Arc<AtomicU64>,
     ) -> Result<Fetched, Failure> {
         let options = GetOptions::default().with_if_none_match(unless);
-        let (store, file) = (Arc::clone(&self.store), file.clone());
+        let (store, file, unless) = (Arc::clone(&self.store), file.clone(), unless.map(str::to_owned));
         let fetch = async move {
             let answer = match store.get_opts(&file, options).await {
                 Ok(answer) if answer.meta.size > LARGEST_FILE => return Ok(Fetched::TooLarge(answer.meta.size)),
@@ -92,6 +92,12 @@ impl SharedStore {
                 Err(error) if is_missing(&error) => return Ok(Fetched::Missing),
                 Err(error) => return Err(error),
             };
+            // some stores do not know conditions, and send the file
+            if let (Some(unless), Some(tag)) = (&unless, &answer.meta.e_tag)
+                && is_same_tag(unless, tag)
+            {
+                return Ok(Fetched::Unchanged);
+            }
             let meta = answer.meta.clone();
             match answer.bytes().await {
                 Ok(bytes) => Ok(Fetched::File(meta, bytes)),
@@ -206,6 +212,11 @@ enum Role {
     Usual,
     /// It finds out whether the store is back.
     Trial,
+}
+
+/// Whether two tags are of the same content. Azure quotes them with a file, and not in a listing.
+pub(super) fn is_same_tag(one: &str, other: &str) -> bool {
+    one.trim_matches('"') == other.trim_matches('"')
 }
 
 /// Between three quarters of a time and all of it, so that those who wait together do not come back together.

@@ -232,7 +232,11 @@ impl Seen {
                     let key = (source.id.clone(), topic.to_string(), *partition);
                     let before = self.positions.insert(key, committed.get());
                     if before.is_some_and(|before| before > committed.get()) {
-                        self.odd(number, "position went back", format!("{topic}-{partition}: {before:?} to {committed}"));
+                        self.odd(
+                            number,
+                            "position went back",
+                            format!("{topic}-{partition}: {before:?} to {committed}"),
+                        );
                     }
                 }
             }

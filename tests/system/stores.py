@@ -293,7 +293,7 @@ class Hdfs(Server):
         self.rpc_port = free_port()
         super().__init__(folder)
         # The data node reports some time after the name node listens.
-        wait_until(lambda: self.put("first", b"x") or True, PATIENCE, "HDFS takes a file")
+        wait_until(lambda: self.put("first", b"x") or True, 3 * PATIENCE, "HDFS takes a file")
         self.settings = {"kind": self.kind}
 
     def command(self) -> list[str]:

@@ -156,7 +156,7 @@ def test_what_a_query_does_is_seen_at_the_next_poll(store, watch):
     assert seen() == (4, 4, [])
 
 
-def test_files_that_were_rewritten_or_taken_away_are_noticed_at_the_next_poll(store, watch):
+def test_files_that_were_rewritten_or_taken_away_are_noticed(store, watch):
     key = put_checkpoint(store, healthy())
     watched = watch(key)
 
@@ -165,6 +165,9 @@ def test_files_that_were_rewritten_or_taken_away_are_noticed_at_the_next_poll(st
         return said["newest_committed_batch"], said["sources"][0]["topics"]["orders"]["0"]["committed"]
 
     assert (committed(), committed()) == ((2, 5), (2, 5))
+    # Edited in place, to as many letters. The two files that count are looked at in turn.
+    store.put(f"{key}/offsets/2", ENTRY.replace(b"5", b"6"))
+    assert (committed(), committed())[1] == (2, 6)
     # A query that was set back by hand: the newest batch is gone, and the one before has other offsets of equal length.
     store.put(f"{key}/offsets/1", ENTRY.replace(b"5", b"3"))
     store.delete(f"{key}/commits/2")

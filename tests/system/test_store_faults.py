@@ -4,10 +4,10 @@ import time
 
 import pytest
 
-from .checkpoints import COMMIT, ENTRY, healthy, inspect, put_checkpoint
+from . import brinkwatch
+from .checkpoints import COMMIT, ENTRY, healthy, inspect, put_checkpoint, put_checkpoints
 from .faults import FaultProxy
 from .stores import S3, environment
-from . import brinkwatch
 from .waiting import eventually
 
 # What each fault of a store is called, and what the chain of its causes says.
@@ -17,7 +17,7 @@ FAULTS = {
     "too many": ("unreachable", "429"),
     "fail": ("unreachable", "InternalError"),
     "reset": ("unreachable", "metadata"),
-    "garbage": ("malformed", "metadata"),
+    "garbage": ("malformed", "the answer makes no sense"),
     "deny": ("denied", "AccessDenied"),
     "redirect": ("unreachable", "another region or at another endpoint"),
     "circle": ("unreachable", "redirect"),
@@ -101,12 +101,13 @@ def test_half_an_answer_is_never_taken_for_a_whole_one(started, proxy, fault):
 def test_every_fault_is_counted_and_logged_and_costs_only_its_own_query(started, config, serve):
     """One store after another falls sick, in every way there is, all of them at once."""
     store = started("s3")
-    location = store.location(put_checkpoint(store, healthy()))
+    well, *keys = put_checkpoints(store, [healthy()] * (1 + len(FAULTS)))
+    locations = [store.location(key) for key in keys]
     proxies = {fault: FaultProxy(store.url) for fault in FAULTS}
     config.values["stores"] = {"lake": store.settings}
     config.values["poll_interval"] = "5s"
-    config.query("well", location, store="lake")
-    for number, proxy in enumerate(proxies.values()):
+    config.query("well", store.location(well), store="lake")
+    for number, (proxy, location) in enumerate(zip(proxies.values(), locations, strict=True)):
         config.values["stores"][f"lake{number}"] = {**store.settings, "endpoint": proxy.url}
         config.query(f"query{number}", location, store=f"lake{number}")
     try:
@@ -123,8 +124,8 @@ def test_every_fault_is_counted_and_logged_and_costs_only_its_own_query(started,
                 failures = metrics.all("checkpoint_poll_failures_total", query=query)
                 assert {labels["reason"] for labels, count in failures if count} == {reason}, query
                 assert metrics.value("checkpoint_up", query=query) == 0
-                told = [line for line in log.splitlines() if "cannot be read" in line and query in line]
-                assert len(told) == 1 and reason in told[0] and words in told[0] and location in told[0], told
+                told = [line for line in log.splitlines() if "cannot be read" in line and f"query={query} " in line]
+                assert len(told) == 1 and reason in told[0] and words in told[0] and locations[number] in told[0], told
 
         eventually(all_told, 40)
         metrics = daemon.after_a_round()

@@ -69,9 +69,15 @@ fn times_of_a_copy_are_not_believed() {
 #[test]
 fn clocks_that_are_apart_are_no_copy_unless_the_stores_is_minutes_behind() {
     let hour = 60 * MINUTE;
-    for (store_ahead, is_told) in
-        [(0, false), (-30_000, false), (-59_000, false), (30_000, false), (hour, false), (-2 * MINUTE, true), (-hour, true)]
-    {
+    for (store_ahead, is_told) in [
+        (0, false),
+        (-30_000, false),
+        (-59_000, false),
+        (30_000, false),
+        (hour, false),
+        (-2 * MINUTE, true),
+        (-hour, true),
+    ] {
         let [first, second] = [hour * 10, hour * 10 + 5 * MINUTE];
         let committed = second + 3_000;
         let reading = read_with(

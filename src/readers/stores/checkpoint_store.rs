@@ -128,16 +128,21 @@ impl CheckpointStore {
     /// The last reading, when two small requests show that the query stands still.
     async fn read_standstill(&self) -> Result<Option<CheckpointReading>, Unread> {
         let Some(still) = self.memory().standstill.clone().filter(Standstill::is_fresh) else { return Ok(None) };
-        let (absent, steady) = (self.path(&still.absent), self.path(&still.steady));
+        let (steady, e_tag) = still.steady();
+        let (absent_path, steady_path) = (self.path(&still.absent), self.path(steady));
         let probes = futures::future::join(
-            self.store.fetch(&absent, None, &self.gets),
-            self.store.fetch(&steady, Some(&still.e_tag), &self.gets),
+            self.store.fetch(&absent_path, None, &self.gets),
+            self.store.fetch(&steady_path, Some(e_tag), &self.gets),
         );
         let (next, last) = probes.await;
         let next = next.map_err(|failure| self.failed(&still.absent, failure))?;
-        let last = last.map_err(|failure| self.failed(&still.steady, failure))?;
-        let is_still = matches!((next, last), (Fetched::Missing, Fetched::Unchanged));
-        Ok(is_still.then_some(still.reading))
+        let last = last.map_err(|failure| self.failed(steady, failure))?;
+        if !matches!((next, last), (Fetched::Missing, Fetched::Unchanged)) {
+            return Ok(None);
+        }
+        let reading = still.reading.clone();
+        self.memory().standstill = Some(still.turned());
+        Ok(Some(reading))
     }
 
     /// Reads the checkpoint, and keeps the files that the reading was made of.

@@ -70,7 +70,11 @@ impl SharedStore {
     }
 
     /// What lies directly below a directory; nothing when there is no such directory.
-    pub(super) async fn list(self: &Arc<Self>, directory: &Path, count: &Arc<AtomicU64>) -> Result<ListResult, Failure> {
+    pub(super) async fn list(
+        self: &Arc<Self>,
+        directory: &Path,
+        count: &Arc<AtomicU64>,
+    ) -> Result<ListResult, Failure> {
         let (store, directory) = (Arc::clone(&self.store), directory.clone());
         self.run(count, async move { store.list_with_delimiter(Some(&directory)).await }).await
     }

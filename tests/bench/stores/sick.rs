@@ -23,9 +23,7 @@ pub(crate) async fn all() {
     let names: Vec<String> = (0..STORES).map(|number| format!("lake{number}")).collect();
     let settings = names.iter().chain(&SICK.map(str::to_owned)).map(|name| (name.clone(), server.settings())).collect();
     let open = |stores: &mut Stores, name: &str| -> Vec<CheckpointStore> {
-        (0..CHECKPOINTS)
-            .map(|number| stores.open(&format!("s3a://{name}/cp{number}"), Some(name)).unwrap())
-            .collect()
+        (0..CHECKPOINTS).map(|number| stores.open(&format!("s3a://{name}/cp{number}"), Some(name)).unwrap()).collect()
     };
     let fresh = |settings: &std::collections::BTreeMap<_, _>| Stores::new(settings.clone(), DEADLINE);
     let mut stores = fresh(&settings);
@@ -54,7 +52,9 @@ pub(crate) async fn all() {
         quantile(&alone_ms, 0.9)
     );
     println!();
-    println!("| a tenth store that | the nine's time, of that alone: median (25 %–75 %) | the tenth is done after, ms |");
+    println!(
+        "| a tenth store that | the nine's time, of that alone: median (25 %–75 %) | the tenth is done after, ms |"
+    );
     println!("|---|---:|---:|");
     for (at, kind) in kinds.iter().enumerate() {
         let [low, median, high] = [0.25, 0.5, 0.75].map(|share| quantile(&ratios[at], share));

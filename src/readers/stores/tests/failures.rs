@@ -177,7 +177,8 @@ async fn after_a_rest_one_request_tries_alone_and_the_rests_grow() {
 /// A trial used to hold up the whole round, as long as a request may take, again and again while the store hung.
 #[tokio::test(start_paused = true)]
 async fn a_trial_that_hangs_costs_a_reading_a_second_and_one_that_ends_late_is_known_to_the_next() {
-    let wait = |seconds| ThrottleConfig { wait_get_per_call: Duration::from_secs(seconds), ..ThrottleConfig::default() };
+    let wait =
+        |seconds| ThrottleConfig { wait_get_per_call: Duration::from_secs(seconds), ..ThrottleConfig::default() };
     let slow = Arc::new(ThrottledStore::new(InMemory::new(), wait(3600)));
     let client: Arc<dyn object_store::ObjectStore> = Arc::<ThrottledStore<InMemory>>::clone(&slow);
     let store = Arc::new(SharedStore::new(client, 4, Some(Duration::from_secs(9))));

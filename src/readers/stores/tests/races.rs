@@ -135,8 +135,8 @@ impl ObjectStore for Busy {
         let mut found = self.files.list_with_delimiter(prefix).await?;
         let hidden = {
             let mut query = self.query.lock().unwrap();
-            let is_here = |file: &&str| prefix.is_some_and(|prefix| Path::from(*file).prefix_matches(prefix));
-            query.hidden.front().copied().filter(is_here).inspect(|_| drop(query.hidden.pop_front()))
+            let is_here = |file: &&'static str| prefix.is_some_and(|prefix| Path::from(*file).prefix_matches(prefix));
+            if query.hidden.front().is_some_and(is_here) { query.hidden.pop_front() } else { None }
         };
         found.objects.retain(|meta| hidden != Some(meta.location.as_ref()));
         let quote = self.dialect.lock().unwrap().in_listings;
@@ -223,8 +223,6 @@ async fn tags_that_are_written_in_two_ways_and_conditions_that_are_not_known_spa
         reader.read(DEADLINE).await.unwrap();
         // the two that told, the new entry, and `metadata` under its tag: the others are as they were
         assert_eq!(reader.requests(), RequestCounts { list: first.list + 2, get: first.get + 6 }, "{in_listings}");
-        busy.write("offsets/10", entry(20)).await;
-        assert_eq!(position(&reader.read(DEADLINE).await.unwrap()), Some(200));
     }
 }
 

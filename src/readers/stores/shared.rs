@@ -45,6 +45,8 @@ struct Rest {
     /// One request is out to see whether the store is back.
     is_tried: bool,
     why: &'static str,
+    /// Of the failure that began it: while the store rests nothing new is known.
+    reason: Option<Reason>,
 }
 
 /// What came of fetching a file.
@@ -144,14 +146,17 @@ impl SharedStore {
         let (outcome, answers) = self.limited(operation, role).await?;
         count.fetch_add(answers.requests.saturating_sub(1), Ordering::Relaxed);
         let outcome = outcome.map_err(|error| classify(&error, answers));
-        self.note(role, outcome.as_ref().map_or_else(|failure| failure.verdict, |_| Verdict::Answers));
+        match &outcome {
+            Ok(_) => self.note(role, Verdict::Answers, None),
+            Err(failure) => self.note(role, failure.verdict, Some(failure.reason)),
+        }
         outcome
     }
 
     async fn limited<T>(&self, operation: impl Future<Output = T>, role: Role) -> Result<(T, Answers), Failure> {
         let Some(limit) = self.limit else { return Ok(noting(operation).await) };
         tokio::time::timeout(limit, noting(operation)).await.map_err(|_| {
-            self.note(role, Verdict::Silent);
+            self.note(role, Verdict::Silent, Some(Reason::TimedOut));
             let words = format!("no answer within {}", humantime::format_duration(limit));
             Failure { reason: Reason::TimedOut, words, verdict: Verdict::Silent }
         })
@@ -177,20 +182,25 @@ impl SharedStore {
     }
 
     fn refusal(&self) -> Failure {
-        let (why, is_tried, until) =
-            self.rest().map_or(("", false, None), |rest| (rest.why, rest.is_tried, rest.until));
-        let words = match until {
-            Some(until) if !is_tried => {
+        let refusal = |reason: Option<Reason>, words| Failure {
+            reason: reason.unwrap_or(Reason::Unreachable),
+            words,
+            verdict: Verdict::Answers,
+        };
+        let Some(rest) = self.rest() else { return refusal(None, String::new()) };
+        let why = rest.why;
+        let words = match rest.until {
+            Some(until) if !rest.is_tried => {
                 let left = until.saturating_duration_since(Instant::now()).as_secs_f64();
                 format!("the store {why}; it is asked again in {left:.1} s")
             }
             _ => format!("the store {why}; one request is trying whether it is back"),
         };
-        Failure { reason: Reason::Unreachable, words, verdict: Verdict::Answers }
+        refusal(rest.reason, words)
     }
 
     /// Requests that were under way together fail together: that is one rest, not many.
-    fn note(&self, role: Role, verdict: Verdict) {
+    fn note(&self, role: Role, verdict: Verdict, reason: Option<Reason>) {
         let Some(mut rest) = self.rest() else { return };
         if role == Role::Usual && rest.until.is_some() {
             return;
@@ -206,7 +216,7 @@ impl SharedStore {
         let length = FIRST_REST.saturating_mul(1 << rest.rests.min(10)).min(longest);
         let at_least = at_least.unwrap_or_default().min(LONGEST_REST);
         let until = Some(Instant::now() + jittered(length).max(at_least));
-        *rest = Rest { until, rests: rest.rests + 1, is_tried: false, why };
+        *rest = Rest { until, rests: rest.rests + 1, is_tried: false, why, reason };
     }
 }
 

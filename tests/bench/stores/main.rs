@@ -91,14 +91,11 @@ impl Drop for Server {
 async fn round(readers: &[&CheckpointStore], deadline: Duration) -> Vec<(bool, Duration)> {
     let places = Semaphore::new(AT_ONCE);
     let began = Instant::now();
-    let read = |reader: &&CheckpointStore| {
-        let reader: &CheckpointStore = reader;
-        let places = &places;
-        async move {
-            let _place = places.acquire().await.unwrap();
-            let is_good = reader.read(deadline).await.is_ok_and(|reading| reading.problems.is_empty());
-            (is_good, began.elapsed())
-        }
+    let (places, began) = (&places, &began);
+    let read = async |reader: &'_ CheckpointStore| {
+        let _place = places.acquire().await.unwrap();
+        let is_good = reader.read(deadline).await.is_ok_and(|reading| reading.problems.is_empty());
+        (is_good, began.elapsed())
     };
-    join_all(readers.iter().map(read)).await
+    join_all(readers.iter().map(|reader| read(reader))).await
 }

@@ -15,7 +15,6 @@ const CHECKPOINTS: usize = 20;
 const LATENCY_MS: u64 = 20;
 /// A tenth of what a poll every half minute leaves: a hanging store is waited for all the time it has.
 const DEADLINE: Duration = Duration::from_secs(1);
-const CYCLES: usize = 40;
 
 /// Prints the table.
 pub(crate) async fn all() {
@@ -33,7 +32,8 @@ pub(crate) async fn all() {
     let mut ends = vec![Vec::new(); kinds.len()];
     let mut alone_ms = Vec::new();
     time(&nine, &[]).await;
-    for _ in 0..CYCLES {
+    let cycles = std::env::var("CYCLES").map_or(40, |cycles| cycles.parse().unwrap());
+    for _ in 0..cycles {
         for (at, kind) in kinds.iter().enumerate() {
             let tenth = open(&mut fresh(&settings), if *kind == "healthy" { "lake9" } else { kind });
             let before = time(&nine, &[]).await.0;

@@ -87,15 +87,16 @@ impl Drop for Server {
     }
 }
 
-/// One round over all of these, as a daemon reads them. For each: whether it was read, and when it was done.
-async fn round(readers: &[&CheckpointStore], deadline: Duration) -> Vec<(bool, Duration)> {
+/// One round over all of these, each with its deadline, as a daemon reads them. For each: whether it was read, and when
+/// it was done.
+async fn round(readers: &[(&CheckpointStore, Duration)]) -> Vec<(bool, Duration)> {
     let places = Semaphore::new(AT_ONCE);
     let began = Instant::now();
     let (places, began) = (&places, &began);
-    let read = async |reader: &'_ CheckpointStore| {
+    let read = async |reader: &'_ CheckpointStore, deadline| {
         let _place = places.acquire().await.unwrap();
         let is_good = reader.read(deadline).await.is_ok_and(|reading| reading.problems.is_empty());
         (is_good, began.elapsed())
     };
-    join_all(readers.iter().map(|reader| read(reader))).await
+    join_all(readers.iter().map(|(reader, deadline)| read(reader, *deadline))).await
 }

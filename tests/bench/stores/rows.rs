@@ -67,7 +67,7 @@ pub(crate) async fn measure(place: &str, checkpoints: usize, latency_ms: u64) {
     let root = server.as_ref().map_or_else(|| folder.path().display().to_string(), |_| "s3a://lake".to_owned());
     let readers: Vec<CheckpointStore> =
         (0..checkpoints).map(|number| stores.open(&format!("{root}/cp{number}"), store).unwrap()).collect();
-    let readers: Vec<&CheckpointStore> = readers.iter().collect();
+    let readers: Vec<_> = readers.iter().map(|reader| (reader, DEADLINE)).collect();
 
     let mut first = Cost::default();
     rounds(&readers, 1, &mut first, || {}).await;
@@ -102,11 +102,11 @@ pub(crate) async fn measure(place: &str, checkpoints: usize, latency_ms: u64) {
     );
 }
 
-async fn rounds(readers: &[&CheckpointStore], count: u32, cost: &mut Cost, mut advance: impl FnMut()) {
+async fn rounds(readers: &[(&CheckpointStore, Duration)], count: u32, cost: &mut Cost, mut advance: impl FnMut()) {
     for _ in 0..count {
         advance();
         let (before, cpu_before, began) = (requests(readers), cpu(), Instant::now());
-        let outcomes = round(readers, DEADLINE).await;
+        let outcomes = round(readers).await;
         cost.wall_ms.push(began.elapsed().as_secs_f64() * 1e3);
         cost.cpu += cpu() - cpu_before;
         let after = requests(readers);
@@ -116,9 +116,9 @@ async fn rounds(readers: &[&CheckpointStore], count: u32, cost: &mut Cost, mut a
     }
 }
 
-fn requests(readers: &[&CheckpointStore]) -> RequestCounts {
+fn requests(readers: &[(&CheckpointStore, Duration)]) -> RequestCounts {
     let mut sum = RequestCounts::default();
-    for counts in readers.iter().map(|reader| reader.requests()) {
+    for counts in readers.iter().map(|(reader, _)| reader.requests()) {
         sum.list += counts.list;
         sum.get += counts.get;
     }

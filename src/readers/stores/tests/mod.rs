@@ -5,6 +5,7 @@ mod globs;
 mod locations;
 mod names;
 mod sizes;
+mod races;
 
 use std::fs;
 use std::time::Duration;

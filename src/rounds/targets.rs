@@ -10,7 +10,7 @@ use crate::metrics::snapshot::Publishing;
 use crate::readers::{BrokerReader, CheckpointReader};
 
 /// One Kafka cluster and the queries that read it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ClusterTarget {
     /// The name under which the configuration knows it.
     pub name: String,
@@ -25,7 +25,7 @@ pub struct ClusterTarget {
 }
 
 /// One query, as seen from one cluster.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct QueryTarget {
     /// The name under which the configuration knows it.
     pub name: String,

@@ -17,7 +17,7 @@ mod discovery;
 mod tests;
 
 pub use checkpoint_store::{CheckpointFiles, CheckpointStore, RequestCounts};
-pub use discovery::{FoundCheckpoint, Search};
+pub use discovery::{Prefix, Search};
 pub use location::StoreError;
-pub use opening::Stores;
+pub use opening::{PlaceKey, Stores};
 pub use settings::{StoreKind, StoreSettings};

@@ -27,6 +27,10 @@ impl Default for Stores {
     }
 }
 
+/// One place, however it is written.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PlaceKey(Option<String>, Address, String);
+
 impl Stores {
     /// With settings by name. Requests are given up early enough for readings that have `deadline` each.
     #[must_use]
@@ -47,6 +51,18 @@ impl Stores {
             },
         };
         self.open_shared(location, store, settings.as_ref())
+    }
+
+    /// What two locations have in common that mean one place, however they are written: the server, the store on it,
+    /// the path.
+    ///
+    /// # Errors
+    /// When the location makes no sense.
+    pub fn place(&self, location: &str, store: Option<&str>) -> Result<PlaceKey, StoreError> {
+        let place = location::parse(location)?;
+        let settings = store.and_then(|name| self.settings.get(name));
+        let endpoint = settings.and_then(|settings| settings.endpoint.clone());
+        Ok(PlaceKey(endpoint, place.address, place.root.to_string()))
     }
 
     pub(super) fn open_with(

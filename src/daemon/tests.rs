@@ -1,0 +1,3 @@
+//! What is watched of what was found.
+
+mod roster;

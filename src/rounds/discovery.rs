@@ -97,3 +97,6 @@ fn log_transition(target: &DiscoveryTarget, before: &DiscoveryRound, now: Option
         None => {}
     }
 }
+
+#[cfg(test)]
+mod tests;

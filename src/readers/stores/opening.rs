@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::checkpoint_store::CheckpointStore;
-use super::clients;
 use super::location::{self, Address, StoreError};
+use super::renewal::Renewal;
 use super::settings::{Patience, REQUESTS_AT_ONCE, StoreKind, StoreSettings};
 use super::shared::SharedStore;
 
@@ -97,14 +97,14 @@ impl Stores {
 }
 
 fn share(address: &Address, settings: Option<&StoreSettings>, patience: Patience) -> Result<SharedStore, StoreError> {
-    let client = clients::client(address, settings, patience)?;
+    let renewal = Renewal::open(address, settings, patience)?;
     if *address == Address::Local {
-        return Ok(SharedStore::of_this_machine(client));
+        return Ok(SharedStore::of_this_machine(renewal.client()));
     }
     let at_once = settings.map_or(REQUESTS_AT_ONCE, |settings| settings.requests_at_once);
     // the clients of the clouds keep their limits themselves
     let limit = matches!(address, Address::Hdfs { .. }).then_some(patience.request);
-    Ok(SharedStore::new(client, at_once, limit))
+    Ok(SharedStore::renewed(renewal, at_once, limit))
 }
 
 fn fits(kind: StoreKind, address: &Address) -> bool {

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 
 use super::answers::{Answers, noting};
 use super::failure::{Failure, Verdict, classify, is_missing};
+use super::renewal::Renewal;
 use crate::measures::Reason;
 
 /// No file of a checkpoint comes near it: ten thousand partitions take 180 kB.
@@ -27,12 +28,20 @@ const LONGEST_REST_OF_SILENT: Duration = Duration::from_secs(20);
 /// A store and what all its users must agree on.
 #[derive(Debug)]
 pub(super) struct SharedStore {
-    store: Arc<dyn ObjectStore>,
+    client: Client,
     places: Semaphore,
     /// For clients that keep no time limit of their own.
     limit: Option<Duration>,
     /// `None`: the file systems of this machine, of which one directory says nothing about another.
     rest: Option<Mutex<Rest>>,
+}
+
+/// What reads the store.
+#[derive(Debug)]
+enum Client {
+    Fixed(Arc<dyn ObjectStore>),
+    /// Made again when its secrets change.
+    Renewed(Renewal),
 }
 
 #[derive(Debug, Default)]
@@ -57,9 +66,19 @@ pub(super) enum Fetched {
 }
 
 impl SharedStore {
+    /// A store whose client stays as it is.
     pub(super) fn new(store: Arc<dyn ObjectStore>, at_once: usize, limit: Option<Duration>) -> Self {
+        Self::of(Client::Fixed(store), at_once, limit)
+    }
+
+    /// A store whose secrets may change.
+    pub(super) fn renewed(renewal: Renewal, at_once: usize, limit: Option<Duration>) -> Self {
+        Self::of(Client::Renewed(renewal), at_once, limit)
+    }
+
+    fn of(client: Client, at_once: usize, limit: Option<Duration>) -> Self {
         let at_once = at_once.clamp(1, Semaphore::MAX_PERMITS);
-        Self { store, places: Semaphore::new(at_once), limit, rest: Some(Mutex::default()) }
+        Self { client, places: Semaphore::new(at_once), limit, rest: Some(Mutex::default()) }
     }
 
     /// The file systems of this machine.
@@ -69,14 +88,14 @@ impl SharedStore {
 
     /// What lies directly below a directory; nothing when there is no such directory.
     pub(super) async fn list(&self, directory: &Path, count: &AtomicU64) -> Result<ListResult, Failure> {
-        self.run(count, async { self.store.list_with_delimiter(Some(directory)).await }).await
+        self.run(count, |store| async move { store.list_with_delimiter(Some(directory)).await }).await
     }
 
     /// One file, unless it is still the one with the tag `unless`.
     pub(super) async fn fetch(&self, file: &Path, unless: Option<&str>, count: &AtomicU64) -> Result<Fetched, Failure> {
-        let options = GetOptions::default().with_if_none_match(unless);
-        let fetch = async {
-            let answer = match self.store.get_opts(file, options).await {
+        let fetch = |store: Arc<dyn ObjectStore>| async move {
+            let options = GetOptions::default().with_if_none_match(unless);
+            let answer = match store.get_opts(file, options).await {
                 Ok(answer) if answer.meta.size > LARGEST_FILE => return Ok(Fetched::TooLarge(answer.meta.size)),
                 Ok(answer) => answer,
                 Err(object_store::Error::NotModified { .. }) => return Ok(Fetched::Unchanged),
@@ -93,7 +112,25 @@ impl SharedStore {
         self.run(count, fetch).await
     }
 
-    async fn run<T>(
+    /// Once; and once more when it was denied, and the secrets have changed since the client was made.
+    async fn run<T, O: Future<Output = object_store::Result<T>>>(
+        &self,
+        count: &AtomicU64,
+        operation: impl Fn(Arc<dyn ObjectStore>) -> O,
+    ) -> Result<T, Failure> {
+        let (store, renewal) = match &self.client {
+            Client::Fixed(store) => (Arc::clone(store), None),
+            Client::Renewed(renewal) => (renewal.client(), Some(renewal)),
+        };
+        let outcome = self.run_once(count, operation(Arc::clone(&store))).await;
+        let is_denied = outcome.as_ref().is_err_and(|failure| failure.reason == Reason::Denied);
+        match renewal.filter(|_| is_denied).and_then(|renewal| renewal.after_denial(&store)) {
+            Some(newer) => self.run_once(count, operation(newer)).await,
+            None => outcome,
+        }
+    }
+
+    async fn run_once<T>(
         &self,
         count: &AtomicU64,
         operation: impl Future<Output = object_store::Result<T>>,

@@ -3,6 +3,7 @@ mod directories;
 mod failures;
 mod globs;
 mod locations;
+mod secrets;
 
 use std::fs;
 use std::time::Duration;

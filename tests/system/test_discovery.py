@@ -16,6 +16,7 @@ FIXTURES = Path(__file__).parents[1] / "fixtures" / "checkpoints"
 HEALTHY = ("healthy-v1-spark43", "orders-h43", 3, 40, 3)
 ONCE = ("once-spark43", "once-43", 1, 10, 1)
 MINUTE_MS = 60_000
+PATIENCE = 40
 
 
 def files(case: str) -> dict[str, bytes]:
@@ -75,9 +76,11 @@ def test_a_checkpoint_that_appears_is_watched_and_one_that_vanishes_leaves(store
     put(store, "cp/first", files(HEALTHY[0]))
     if store.settings:
         config.values["stores"] = {"lake": store.settings}
+        # A request has a share of the round's time; with one second it would be too short for a busy machine.
+        config.values["poll_interval"] = "6s"
     discover(config, store.location("cp"), **({"store": "lake"} if store.settings else {}))
     daemon = serve(config)
-    eventually(lambda: newest(daemon, "lake/first", HEALTHY[4]))
+    eventually(lambda: newest(daemon, "lake/first", HEALTHY[4]), PATIENCE)
     metrics = daemon.metrics()
     for partition in range(HEALTHY[2]):
         assert metrics.value("committed_offset", query="lake/first", partition=partition) == HEALTHY[3]
@@ -87,12 +90,12 @@ def test_a_checkpoint_that_appears_is_watched_and_one_that_vanishes_leaves(store
     absent(daemon, "lake/second")
 
     put(store, "cp/second", files(ONCE[0]))
-    eventually(lambda: newest(daemon, "lake/second", ONCE[4]))
+    eventually(lambda: newest(daemon, "lake/second", ONCE[4]), PATIENCE)
     assert daemon.get("/queries/lake%2Fsecond").status == 200
     assert daemon.get("/api/v1/queries/lake%2Fsecond").json()["query"] == "lake/second"
 
     remove(store, "cp/second", files(ONCE[0]))
-    eventually(lambda: absent(daemon, "lake/second"))
+    eventually(lambda: absent(daemon, "lake/second"), PATIENCE)
     assert daemon.get("/queries/lake%2Fsecond").status == 404
     metrics = daemon.after_a_round()
     assert metrics.value("checkpoint_up", query="lake/first") == 1

@@ -47,7 +47,8 @@ class TlsServer:
 
             def pass_on(self) -> None:
                 behind = HTTPConnection(host, timeout=30)
-                behind.request(self.command, self.path, headers=dict(self.headers))
+                # By a name the server would take its first word for a bucket.
+                behind.request(self.command, self.path, headers={**dict(self.headers), "Host": host})
                 answer = behind.getresponse()
                 body = answer.read()
                 behind.close()

@@ -48,7 +48,8 @@ class TlsServer:
             def pass_on(self) -> None:
                 behind = HTTPConnection(host, timeout=30)
                 # By a name the server would take its first word for a bucket.
-                behind.request(self.command, self.path, headers={**dict(self.headers), "Host": host})
+                kept = {name: value for name, value in self.headers.items() if name.lower() != "host"}
+                behind.request(self.command, self.path, headers={**kept, "Host": host})
                 answer = behind.getresponse()
                 body = answer.read()
                 behind.close()

@@ -41,7 +41,7 @@ pub(super) struct SharedStore {
 enum Client {
     Fixed(Arc<dyn ObjectStore>),
     /// Made again when its secrets change.
-    Renewed(Renewal),
+    Renewed(Box<Renewal>),
 }
 
 #[derive(Debug, Default)]
@@ -73,7 +73,7 @@ impl SharedStore {
 
     /// A store whose secrets may change.
     pub(super) fn renewed(renewal: Renewal, at_once: usize, limit: Option<Duration>) -> Self {
-        Self::of(Client::Renewed(renewal), at_once, limit)
+        Self::of(Client::Renewed(Box::new(renewal)), at_once, limit)
     }
 
     fn of(client: Client, at_once: usize, limit: Option<Duration>) -> Self {

@@ -12,12 +12,13 @@ use crate::process::clock;
 use crate::readers::{Looked, RequestCounts};
 use crate::rounds::board::plain;
 
-type Script = Vec<Option<Result<Vec<&'static str>, Reason>>>;
+/// The paths that a look shows, or why it fails; `None` hangs until the look has to end.
+type Look = Option<Result<Vec<&'static str>, Reason>>;
 
-/// Plays its script and hangs for ever at its end; `None` hangs once.
+/// Plays its script, and hangs for ever at its end.
 #[derive(Debug)]
 struct Played {
-    script: Mutex<VecDeque<Option<Result<Vec<&'static str>, Reason>>>>,
+    script: Mutex<VecDeque<Look>>,
     looks: Mutex<Vec<(Instant, BTreeSet<String>)>>,
 }
 
@@ -49,7 +50,7 @@ impl CheckpointFinder for Played {
 }
 
 /// What `take` was told, when each look began (in seconds from the start), and what a scrape says at the end.
-async fn play(interval: Duration, script: Script) -> (Vec<String>, Vec<u64>, String) {
+async fn play(interval: Duration, script: Vec<Look>) -> (Vec<String>, Vec<u64>, String) {
     let number = script.len();
     let finder = Arc::new(Played { script: Mutex::new(script.into()), looks: Mutex::default() });
     let target = DiscoveryTarget { name: "lake".to_owned(), finder: Arc::<Played>::clone(&finder), interval };

@@ -33,4 +33,4 @@ pub use read::{needs_second_look, read, wanted, wants_initial_offsets};
 pub use reading::{
     BatchTimes, CheckpointReading, Listing, LogEntry, Position, Problem, ProblemKind, SourceKind, SourceReading, Start,
 };
-pub use roots::{Root, is_pipeline, is_root, may_hold_roots, roots};
+pub use roots::{Root, Versioning, is_pipeline, is_root, may_hold_roots, roots};

@@ -117,6 +117,8 @@ impl Ended {
     }
 }
 
+impl std::error::Error for Ended {}
+
 impl std::fmt::Display for Ended {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.what)

@@ -82,11 +82,18 @@ const METADATA_HOSTS: [&str; 3] = ["169.254.169.254", "169.254.170.2", "metadata
 const NO_CREDENTIALS: &str = "no credentials were found: none are configured, none stand in the environment, and this \
                               machine has no role that answers";
 
-/// S3 answers some broken key pairs with 400.
+/// S3 answers some broken key pairs with 400, and Google a service account whose key is gone.
 fn is_wrong_credential(text: &str) -> bool {
-    ["InvalidAccessKeyId", "ExpiredToken", "InvalidToken", "AuthorizationHeaderMalformed", "InvalidAuthenticationInfo"]
-        .iter()
-        .any(|code| text.contains(code))
+    [
+        "InvalidAccessKeyId",
+        "ExpiredToken",
+        "InvalidToken",
+        "AuthorizationHeaderMalformed",
+        "InvalidAuthenticationInfo",
+        "invalid_grant",
+    ]
+    .iter()
+    .any(|code| text.contains(code))
 }
 
 fn kinds_of_http(error: &object_store::Error) -> impl Iterator<Item = HttpErrorKind> {
@@ -120,6 +127,17 @@ fn causes(error: &object_store::Error) -> impl Iterator<Item = &(dyn Error + 'st
         next = cause.source();
         Some(cause)
     })
+}
+
+/// An error with its causes, for errors that do not repeat them.
+pub(super) fn chain(error: &dyn Error) -> String {
+    let mut words = error.to_string();
+    let mut cause = error.source();
+    while let Some(deeper) = cause {
+        words = format!("{words}: {deeper}");
+        cause = deeper.source();
+    }
+    words
 }
 
 /// More is a page of HTML or the stack of a Java server.

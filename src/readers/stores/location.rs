@@ -82,6 +82,12 @@ pub enum StoreError {
         /// What is wrong with it.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// A secret that cannot be read.
+    #[error("a secret of the store cannot be read")]
+    Secret {
+        /// What is wrong with it.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// The store's client does not take its settings.
     #[error("the store's client refuses its settings: {words}")]
     Client {

@@ -7,8 +7,8 @@ use std::time::Duration;
 use object_store::ObjectStore;
 
 use super::checkpoint_store::CheckpointStore;
-use super::clients;
 use super::location::{self, Address, StoreError};
+use super::renewal::Renewal;
 use super::settings::{Patience, REQUESTS_AT_ONCE, StoreKind, StoreSettings};
 use super::shared::SharedStore;
 
@@ -28,6 +28,10 @@ impl Default for Stores {
         Self::new(BTreeMap::new(), Duration::from_secs(30))
     }
 }
+
+/// One place, however it is written.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PlaceKey(Option<String>, Address, String);
 
 impl Stores {
     /// With settings by name. Requests are given up early enough for readings that have `deadline` each.
@@ -63,6 +67,18 @@ impl Stores {
         Ok(())
     }
 
+    /// What two locations have in common that mean one place, however they are written: the server, the store on it,
+    /// the path.
+    ///
+    /// # Errors
+    /// When the location makes no sense.
+    pub fn place(&self, location: &str, store: Option<&str>) -> Result<PlaceKey, StoreError> {
+        let place = location::parse(location)?;
+        let settings = store.and_then(|name| self.settings.get(name));
+        let endpoint = settings.and_then(|settings| settings.endpoint.clone());
+        Ok(PlaceKey(endpoint, place.address, place.root.to_string()))
+    }
+
     pub(super) fn open_with(
         &mut self,
         location: &str,
@@ -95,14 +111,14 @@ impl Stores {
 }
 
 fn share(address: &Address, settings: Option<&StoreSettings>, patience: Patience) -> Result<SharedStore, StoreError> {
-    let client = clients::client(address, settings, patience)?;
+    let renewal = Renewal::open(address, settings, patience)?;
     if *address == Address::Local {
-        return Ok(SharedStore::of_this_machine(client));
+        return Ok(SharedStore::of_this_machine(renewal.client()));
     }
     let at_once = settings.map_or(REQUESTS_AT_ONCE, |settings| settings.requests_at_once);
     // the clients of the clouds keep their limits themselves
     let limit = matches!(address, Address::Hdfs { .. }).then_some(patience.request);
-    Ok(SharedStore::new(client, at_once, limit))
+    Ok(SharedStore::renewed(renewal, at_once, limit))
 }
 
 fn fits(kind: StoreKind, address: &Address) -> bool {

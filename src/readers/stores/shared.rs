@@ -14,6 +14,7 @@ use tokio::time::Instant;
 
 use super::answers::{Answers, noting};
 use super::failure::{Failure, Verdict, classify, is_missing};
+use super::renewal::Renewal;
 use crate::measures::Reason;
 
 /// No file of a checkpoint comes near it: ten thousand partitions take 180 kB.
@@ -29,12 +30,20 @@ const PATIENCE_WITH_A_TRIAL: Duration = Duration::from_secs(1);
 /// A store and what all its users must agree on.
 #[derive(Debug)]
 pub(super) struct SharedStore {
-    store: Arc<dyn ObjectStore>,
+    client: Client,
     places: Semaphore,
     /// For clients that keep no time limit of their own.
     limit: Option<Duration>,
     /// `None`: the file systems of this machine, of which one directory says nothing about another.
     rest: Option<Mutex<Rest>>,
+}
+
+/// What reads the store.
+#[derive(Debug)]
+enum Client {
+    Fixed(Arc<dyn ObjectStore>),
+    /// Made again when its secrets change.
+    Renewed(Box<Renewal>),
 }
 
 #[derive(Debug, Default)]
@@ -61,9 +70,19 @@ pub(super) enum Fetched {
 }
 
 impl SharedStore {
+    /// A store whose client stays as it is.
     pub(super) fn new(store: Arc<dyn ObjectStore>, at_once: usize, limit: Option<Duration>) -> Self {
+        Self::of(Client::Fixed(store), at_once, limit)
+    }
+
+    /// A store whose secrets may change.
+    pub(super) fn renewed(renewal: Renewal, at_once: usize, limit: Option<Duration>) -> Self {
+        Self::of(Client::Renewed(Box::new(renewal)), at_once, limit)
+    }
+
+    fn of(client: Client, at_once: usize, limit: Option<Duration>) -> Self {
         let at_once = at_once.clamp(1, Semaphore::MAX_PERMITS);
-        Self { store, places: Semaphore::new(at_once), limit, rest: Some(Mutex::default()) }
+        Self { client, places: Semaphore::new(at_once), limit, rest: Some(Mutex::default()) }
     }
 
     /// The file systems of this machine.
@@ -77,8 +96,11 @@ impl SharedStore {
         directory: &Path,
         count: &Arc<AtomicU64>,
     ) -> Result<ListResult, Failure> {
-        let (store, directory) = (Arc::clone(&self.store), directory.clone());
-        self.run(count, async move { store.list_with_delimiter(Some(&directory)).await }).await
+        let list = |store: Arc<dyn ObjectStore>| {
+            let directory = directory.clone();
+            async move { store.list_with_delimiter(Some(&directory)).await }
+        };
+        self.run(count, list).await
     }
 
     /// One file, unless it is still the one with the tag `unless`.
@@ -88,33 +110,33 @@ impl SharedStore {
         unless: Option<&str>,
         count: &Arc<AtomicU64>,
     ) -> Result<Fetched, Failure> {
-        let options = GetOptions::default().with_if_none_match(unless);
-        let (store, file, unless) = (Arc::clone(&self.store), file.clone(), unless.map(str::to_owned));
-        let fetch = async move {
-            let answer = match store.get_opts(&file, options).await {
-                Ok(answer) if answer.meta.size > LARGEST_FILE => return Ok(Fetched::TooLarge(answer.meta.size)),
-                Ok(answer) => answer,
-                Err(object_store::Error::NotModified { .. }) => return Ok(Fetched::Unchanged),
-                Err(error) if is_missing(&error) => return Ok(Fetched::Missing),
-                Err(error) => return Err(error),
-            };
-            // some stores do not know conditions, and send the file
-            if let (Some(unless), Some(tag)) = (&unless, &answer.meta.e_tag)
-                && is_same_tag(unless, tag)
-            {
-                return Ok(Fetched::Unchanged);
-            }
-            let meta = answer.meta.clone();
-            match answer.bytes().await {
-                Ok(bytes) => Ok(Fetched::File(meta, bytes)),
-                Err(error) if is_missing(&error) => Ok(Fetched::Missing),
-                Err(error) => Err(error),
-            }
-        };
+        let fetch = |store: Arc<dyn ObjectStore>| fetch(store, file.clone(), unless.map(str::to_owned));
         self.run(count, fetch).await
     }
 
-    async fn run<T: Send + 'static>(
+    /// Once; and once more when it was denied, and the secrets have changed since the client was made.
+    async fn run<T, O>(
+        self: &Arc<Self>,
+        count: &Arc<AtomicU64>,
+        operation: impl Fn(Arc<dyn ObjectStore>) -> O,
+    ) -> Result<T, Failure>
+    where
+        T: Send + 'static,
+        O: Future<Output = object_store::Result<T>> + Send + 'static,
+    {
+        let (store, renewal) = match &self.client {
+            Client::Fixed(store) => (Arc::clone(store), None),
+            Client::Renewed(renewal) => (renewal.client(), Some(renewal)),
+        };
+        let outcome = self.run_once(count, operation(Arc::clone(&store))).await;
+        let is_denied = outcome.as_ref().is_err_and(|failure| failure.reason == Reason::Denied);
+        match renewal.filter(|_| is_denied).and_then(|renewal| renewal.after_denial(&store)) {
+            Some(newer) => self.run_once(count, operation(newer)).await,
+            None => outcome,
+        }
+    }
+
+    async fn run_once<T: Send + 'static>(
         self: &Arc<Self>,
         count: &Arc<AtomicU64>,
         operation: impl Future<Output = object_store::Result<T>> + Send + 'static,
@@ -217,6 +239,29 @@ impl SharedStore {
         let at_least = at_least.unwrap_or_default().min(LONGEST_REST);
         let until = Some(Instant::now() + jittered(length).max(at_least));
         *rest = Rest { until, rests: rest.rests + 1, is_tried: false, why, reason };
+    }
+}
+
+async fn fetch(store: Arc<dyn ObjectStore>, file: Path, unless: Option<String>) -> object_store::Result<Fetched> {
+    let options = GetOptions::default().with_if_none_match(unless.as_deref());
+    let answer = match store.get_opts(&file, options).await {
+        Ok(answer) if answer.meta.size > LARGEST_FILE => return Ok(Fetched::TooLarge(answer.meta.size)),
+        Ok(answer) => answer,
+        Err(object_store::Error::NotModified { .. }) => return Ok(Fetched::Unchanged),
+        Err(error) if is_missing(&error) => return Ok(Fetched::Missing),
+        Err(error) => return Err(error),
+    };
+    // some stores do not know conditions, and send the file
+    if let (Some(unless), Some(tag)) = (&unless, &answer.meta.e_tag)
+        && is_same_tag(unless, tag)
+    {
+        return Ok(Fetched::Unchanged);
+    }
+    let meta = answer.meta.clone();
+    match answer.bytes().await {
+        Ok(bytes) => Ok(Fetched::File(meta, bytes)),
+        Err(error) if is_missing(&error) => Ok(Fetched::Missing),
+        Err(error) => Err(error),
     }
 }
 

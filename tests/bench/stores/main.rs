@@ -15,7 +15,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use brinkwatch::readers::CheckpointReader;
-use brinkwatch::readers::stores::{CheckpointStore, StoreKind, StoreSettings};
+use brinkwatch::readers::stores::{CheckpointStore, StoreKind, StoreSecret, StoreSettings};
 use brinkwatch::rounds::AT_ONCE;
 use futures::future::join_all;
 use tokio::sync::Semaphore;
@@ -70,7 +70,7 @@ impl Server {
         settings.endpoint = Some(format!("http://127.0.0.1:{}", self.port));
         settings.region = Some("us-east-1".to_owned());
         settings.access_key_id = Some("AKIAEXAMPLE".to_owned());
-        settings.secret_access_key = Some("nobody-checks-it".to_owned());
+        settings.secret_access_key = Some(StoreSecret::given("nobody-checks-it"));
         settings.allow_http = true;
         settings
     }

@@ -12,7 +12,7 @@ use object_store::throttle::{ThrottleConfig, ThrottledStore};
 use crate::measures::{Reason, Unread};
 use crate::readers::CheckpointReader;
 use crate::readers::stores::shared::{Fetched, SharedStore};
-use crate::readers::stores::{StoreKind, StoreSettings, Stores};
+use crate::readers::stores::{StoreKind, StoreSecret, StoreSettings, Stores};
 
 const DEADLINE: Duration = Duration::from_secs(3);
 
@@ -42,7 +42,7 @@ impl Server {
         let mut settings = StoreSettings::new(StoreKind::S3);
         settings.endpoint = Some(self.endpoint.clone());
         settings.access_key_id = Some("AKIAEXAMPLE".to_owned());
-        settings.secret_access_key = Some("hunter2".to_owned());
+        settings.secret_access_key = Some(StoreSecret::given("hunter2"));
         settings.allow_http = true;
         Stores::new([("lake".to_owned(), settings)].into(), DEADLINE)
     }

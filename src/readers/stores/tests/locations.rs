@@ -1,7 +1,7 @@
 //! What is written, and which place it means.
 
 use crate::readers::stores::location::{Address, parse, shown};
-use crate::readers::stores::{StoreError, StoreKind, StoreSettings, Stores};
+use crate::readers::stores::{StoreError, StoreKind, StoreSecret, StoreSettings, Stores};
 
 #[test]
 fn a_path_or_a_file_url_is_a_place_on_this_machine() {
@@ -88,6 +88,7 @@ fn what_can_not_be_read_is_refused_with_a_word_on_what_to_write() {
         ("file://server/orders", "\"file://server/orders\" names the host \"server\"; write file:///path".to_owned()),
         ("/nowhere/at/../all", "\"/nowhere/at/../all\" is no path here".to_owned()),
         ("dbfs:/checkpoints/orders", format!("\"dbfs:/checkpoints/orders\" {databricks}")),
+        ("dbfs:/Volumes/main/bronze/cp", format!("\"dbfs:/Volumes/main/bronze/cp\" {databricks}")),
         ("/Volumes/main/bronze/cp", format!("\"/Volumes/main/bronze/cp\" {databricks}")),
         ("/dbfs/mnt/cp", format!("\"/dbfs/mnt/cp\" {databricks}")),
         (
@@ -155,11 +156,13 @@ fn settings_print_no_secret() {
         &mut settings.secret_access_key,
         &mut settings.session_token,
         &mut settings.account_key,
+        &mut settings.connection_string,
         &mut settings.sas_token,
         &mut settings.client_secret,
-        &mut settings.proxy,
     ] {
-        *secret = Some("hunter2".to_owned());
+        *secret = Some(StoreSecret::given("hunter2"));
     }
-    assert!(!format!("{settings:?}").contains("hunter2"));
+    settings.proxy = Some("hunter2".to_owned());
+    let secrets = settings.secrets().unwrap();
+    assert!(!format!("{settings:?} {:?} {secrets:?}", settings.client_secret).contains("hunter2"));
 }

@@ -6,6 +6,7 @@ mod locations;
 mod names;
 mod sizes;
 mod races;
+mod secrets;
 
 use std::fs;
 use std::time::Duration;

@@ -1,5 +1,6 @@
 //! Names that are no UTF-8, wherever one may stand in a checkpoint: Spark wrote none of them, and they hide nothing.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -7,8 +8,8 @@ use std::path::Path;
 
 use super::{DEADLINE, ENTRY, healthy};
 use crate::measures::BatchId;
-use crate::readers::CheckpointReader;
 use crate::readers::stores::{CheckpointStore, Search, Stores};
+use crate::readers::{CheckpointFinder, CheckpointReader};
 
 fn odd(directory: &Path) -> std::path::PathBuf {
     directory.join(OsStr::from_bytes(b"\xff\xfe9"))
@@ -59,8 +60,10 @@ async fn checkpoints_are_found_beside_directories_whose_names_are_no_utf_8() {
     fs::create_dir(odd(&place.path().join("orders"))).unwrap();
     let search = Search { depth: 3, include: Vec::new(), exclude: Vec::new() };
     let location = place.path().to_str().unwrap();
-    let found = Stores::default().find(location, None, &search, DEADLINE).await.unwrap().unwrap();
-    assert_eq!(found.iter().map(|found| found.root.path.as_str()).collect::<Vec<_>>(), ["orders"]);
+    let place = Stores::default().prefix(location, None, search).unwrap();
+    let looked = place.look(&BTreeSet::new(), DEADLINE).await.unwrap();
+    assert_eq!(looked.paths, BTreeSet::from(["orders".to_owned()]));
+    assert_eq!(looked.unread, []);
 }
 
 #[tokio::test]

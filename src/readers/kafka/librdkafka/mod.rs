@@ -26,7 +26,7 @@ mod offsets;
 mod topics;
 
 pub(super) use configs::describe_configs;
-pub(super) use offsets::{Found, Isolation, Spec, list_offsets};
+pub(super) use offsets::{Asked, Found, Isolation, Rows, Spec, ends, list_offsets};
 pub(super) use topics::{Described, describe_topics};
 
 /// How much longer than the request we wait for its result: librdkafka answers its own time-outs.

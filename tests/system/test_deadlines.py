@@ -4,7 +4,7 @@ from .deadlines import KINDS, Run, table
 
 
 def test_no_deadline_is_late_whatever_the_stamps_and_the_lag(tmp_path):
-    seen = Run(tmp_path, [10_000], 1).measure()
+    seen = Run(tmp_path, [10_000], 2).measure()
     print(table(seen))
     for place, one in seen.items():
         if KINDS[place.kind].proved:

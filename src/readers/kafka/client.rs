@@ -15,7 +15,7 @@ use rdkafka::consumer::{BaseConsumer, Consumer};
 use tokio::time::Instant;
 
 use super::context::Context;
-use super::librdkafka::CallError;
+use super::librdkafka::{CallError, cluster_id};
 use super::properties::{OpenError, client_config, refusal};
 use crate::measures::{Reason, Unread};
 
@@ -61,7 +61,7 @@ impl Connection {
 
     /// The cluster's id, once a broker said it.
     pub(super) fn cluster_id(&self) -> Option<String> {
-        self.client().fetch_cluster_id(Duration::from_millis(100))
+        cluster_id(self.client(), Duration::from_millis(100))
     }
 
     /// Asks whichever broker can be reached for the list of brokers. This also refreshes what the client knows of

@@ -83,7 +83,12 @@ fn remember(
 ) {
     let before = known(memory, topic).filter(|known| known.topic_id == topic_id);
     let (good, failure) = match read {
-        Ok(limits) => (Some(limits), None),
+        Ok(limits) => {
+            if let Some(old) = before.and_then(|known| known.good.as_ref()).filter(|old| **old != limits) {
+                tracing::info!(target: "kafka", topic = &**topic, ?old, new = ?limits, "limits changed");
+            }
+            (Some(limits), None)
+        }
         Err(unread) => {
             let good = before.and_then(|known| known.good.clone());
             tracing::warn!(target: "kafka", topic = &**topic, %unread, kept = good.is_some(), "limits not read");

@@ -9,6 +9,7 @@ from .brinkwatch import Config, Daemon
 from .browser import Browser
 from .cases import MAKERS, Cases
 from .kafka import Broker
+from .kafka_cluster import KafkaCluster
 from .prometheus import Prometheus
 from .spark import Spark
 from .stores import KINDS
@@ -35,6 +36,30 @@ def own_broker(tmp_path):
 
     def make(**how) -> Broker:
         made.append(Broker(tmp_path / f"broker-{len(made)}", **how))
+        return made[-1].start()
+
+    yield make
+    for one in made:
+        one.stop()
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory):
+    """Three brokers with every way to log in, for tests that stop none of them. Users and topics are the test's own."""
+    shared = KafkaCluster(tmp_path_factory.mktemp("cluster"))
+    try:
+        yield shared.start()
+    finally:
+        shared.stop()
+
+
+@pytest.fixture
+def own_cluster(tmp_path):
+    """Makes clusters whose brokers one test may break: `own_cluster(brokers=…)`, started."""
+    made = []
+
+    def make(**how) -> KafkaCluster:
+        made.append(KafkaCluster(tmp_path / f"cluster-{len(made)}", **how))
         return made[-1].start()
 
     yield make

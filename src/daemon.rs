@@ -72,7 +72,7 @@ pub async fn start(config: Config) -> anyhow::Result<Running> {
     let places = Arc::new(Semaphore::new(AT_ONCE));
     for target in targets {
         let (ledger, board, places) = (Arc::clone(&ledger), Arc::clone(&board), Arc::clone(&places));
-        tasks.spawn(rounds::run(target, ledger, board, places, stop.clone()));
+        tasks.spawn(rounds::run(target, ledger, board, places, clock::Clock::default(), stop.clone()));
     }
     Ok(Running { address, stop, ledger, tasks, server })
 }

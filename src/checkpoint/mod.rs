@@ -18,6 +18,7 @@ mod commit_log;
 mod initial;
 mod metadata;
 mod history;
+mod older;
 mod findings;
 mod logs;
 mod times;
@@ -27,6 +28,7 @@ mod roots;
 #[cfg(test)]
 mod tests;
 
+pub use older::{OlderEntry, OlderSource, older_entry};
 pub use read::{needs_second_look, read, wanted, wants_initial_offsets};
 pub use reading::{
     BatchTimes, CheckpointReading, Listing, LogEntry, Position, Problem, ProblemKind, SourceKind, SourceReading, Start,

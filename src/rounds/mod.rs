@@ -1,6 +1,7 @@
 //! WHEN. One loop per cluster, and the board where its newest finished round hangs.
 
 mod checkpoints;
+mod closer;
 mod findings;
 mod publish;
 mod remembering;

@@ -1,24 +1,19 @@
 //! Between the rounds of a cluster and the ledger.
 
-use std::collections::BTreeMap;
-
 use tracing::{error, info};
 
 use super::round::Found;
 use super::state::ClusterState;
 use super::targets::ClusterTarget;
-use crate::ledger::{Acknowledgement, Health, Loaded, NotedEvent, RoundNotes};
+use crate::ledger::{Acknowledgement, Health, Loaded, NotedEvent, Piece, Remembered, RoundNotes, Written};
 use crate::metrics::exposition::LedgerHealth;
+use crate::process::clock::Clock;
 
 /// Takes over what the ledger remembers of the cluster's queries.
-pub(super) fn take_over(state: &mut ClusterState, target: &ClusterTarget, loaded: Loaded) {
-    let mut memories = loaded.memories;
-    for query in &target.queries {
-        let Some(memory) = memories.remove(&query.name) else { continue };
-        state.topics.entry(query.name.clone()).or_default().extend(memory.topics.keys().cloned());
-        state.memories.insert(query.name.clone(), memory);
-    }
-    state.gaps_unresolved = loaded.remembered.unresolved;
+pub(super) fn take_over(clock: Clock, target: &ClusterTarget, mut loaded: Loaded) -> ClusterState {
+    loaded.memories.retain(|name, _| target.queries.iter().any(|query| query.name == *name));
+    let Remembered { opened, unresolved, .. } = loaded.remembered;
+    ClusterState { opened, gaps_unresolved: unresolved, ..ClusterState::remembering(clock, loaded.memories) }
 }
 
 /// Releases what people acknowledged since the last round. Answers with the numbers of what was heard.
@@ -35,16 +30,22 @@ pub(super) fn hear(state: &mut ClusterState, said: Vec<Acknowledgement>) -> Vec<
     heard
 }
 
-/// What the judgement remembers of each query, as text.
-pub(super) fn written_memories(state: &ClusterState) -> BTreeMap<String, String> {
-    let mut memories = BTreeMap::new();
-    for (query, memory) in &state.memories {
-        match serde_json::to_string(memory) {
-            Ok(memory) => drop(memories.insert(query.clone(), memory)),
-            Err(cause) => error!(query, error = %cause, "the query's memory cannot be written down"),
-        }
+/// What of the memories the ledger lacks.
+pub(super) fn unwritten(state: &ClusterState) -> Vec<Piece> {
+    state.written.changes(&state.memories).unwrap_or_else(|cause| {
+        error!(error = %cause, "what is remembered of the queries cannot be written down");
+        Vec::new()
+    })
+}
+
+/// Takes note of what the ledger says after a round. What it did not take is brought again.
+pub(super) fn settle(state: &mut ClusterState, remembered: Remembered, pieces: Vec<Piece>) {
+    if remembered.health.up && remembered.opened != state.opened {
+        (state.opened, state.written) = (remembered.opened, Written::default());
+    } else if remembered.health.up {
+        state.written.accept(pieces);
     }
-    memories
+    state.gaps_unresolved = remembered.unresolved;
 }
 
 /// What this round leaves behind, memories apart.
@@ -59,7 +60,7 @@ pub(super) fn notes(target: &ClusterTarget, found: &Found, acknowledged: Vec<i64
     RoundNotes {
         cluster: target.name.clone(),
         at: found.finished_at,
-        memories: BTreeMap::new(),
+        memories: Vec::new(),
         findings: found.findings.clone(),
         events: events.collect(),
         acknowledged,

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::judgement::QueryMemory;
+use crate::ledger::Written;
 use crate::measures::{Moment, TopicName, Unread};
 use crate::metrics::snapshot::Polls;
 use crate::process::clock::Clock;
@@ -15,6 +16,10 @@ pub struct ClusterState {
     pub clock: Clock,
     /// What the judgement remembers, by query.
     pub memories: BTreeMap<String, QueryMemory>,
+    /// What of it the ledger has.
+    pub written: Written,
+    /// How often the ledger was opened when that was true.
+    pub opened: u64,
     /// Gap records that nobody has settled, by query and topic; absent while the ledger does not answer.
     pub gaps_unresolved: Option<BTreeMap<String, BTreeMap<TopicName, u64>>>,
     /// Topics that a query's checkpoint ever named, by query.
@@ -23,6 +28,21 @@ pub struct ClusterState {
     pub cluster_polls: Polls,
     /// How the polls of each checkpoint went, by query.
     pub checkpoint_polls: BTreeMap<String, Polls>,
+}
+
+impl ClusterState {
+    /// A process that begins with what an earlier one remembered of these queries.
+    #[must_use]
+    pub fn remembering(clock: Clock, memories: BTreeMap<String, QueryMemory>) -> Self {
+        let topics = |memory: &QueryMemory| memory.topics.keys().cloned().collect();
+        Self {
+            clock,
+            topics: memories.iter().map(|(query, memory)| (query.clone(), topics(memory))).collect(),
+            written: Written::of(&memories),
+            memories,
+            ..Self::default()
+        }
+    }
 }
 
 /// Counts one poll.

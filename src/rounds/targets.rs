@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::checkpoint::{CheckpointReading, SourceReading};
+use crate::checkpoint::CheckpointReading;
 use crate::judgement::QuerySettings;
 use crate::metrics::snapshot::Publishing;
 use crate::readers::{BrokerReader, CheckpointReader};
@@ -63,12 +63,14 @@ impl SourceFilter {
     /// The reading with only those sources that belong to this cluster.
     #[must_use]
     pub fn apply(&self, mut reading: CheckpointReading) -> CheckpointReading {
-        reading.sources.retain(|source| self.keeps(source));
+        reading.sources.retain(|source| self.belongs(&source.id, source.index));
         reading
     }
 
-    fn keeps(&self, source: &SourceReading) -> bool {
-        let by_id = self.exceptions.get(&source.id);
-        *by_id.or_else(|| self.exceptions.get(&source.index.to_string())).unwrap_or(&self.by_default)
+    /// Whether the source with this id, at this place in the log, belongs to this cluster.
+    #[must_use]
+    pub fn belongs(&self, id: &str, index: usize) -> bool {
+        let by_id = self.exceptions.get(id);
+        *by_id.or_else(|| self.exceptions.get(&index.to_string())).unwrap_or(&self.by_default)
     }
 }

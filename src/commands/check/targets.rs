@@ -1,6 +1,7 @@
 //! What `check` goes over: configured queries, or one checkpoint and one cluster given by hand.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 
@@ -14,11 +15,11 @@ use crate::rounds::ClusterTarget;
 /// The names under which a pair given by hand is answered.
 const BY_HAND: &str = "given";
 
-/// The clusters to ask, each with the queries to check there.
+/// The clusters to ask, each with the queries to check there; and where a daemon keeps its ledger.
 ///
 /// # Errors
 /// When the configuration is invalid, or names no such query.
-pub(super) fn of(args: &CheckArgs) -> anyhow::Result<Vec<ClusterTarget>> {
+pub(super) fn of(args: &CheckArgs) -> anyhow::Result<(Vec<ClusterTarget>, Option<PathBuf>)> {
     let config = match (&args.checkpoint, &args.bootstrap_servers) {
         (Some(checkpoint), Some(servers)) => by_hand(args, checkpoint, servers)?,
         _ => configured(args)?,
@@ -34,7 +35,7 @@ pub(super) fn of(args: &CheckArgs) -> anyhow::Result<Vec<ClusterTarget>> {
     if targets.is_empty() {
         bail!("there is no query to check: configure one, or give --checkpoint and --bootstrap-servers");
     }
-    Ok(targets)
+    Ok((targets, config.state_dir))
 }
 
 fn configured(args: &CheckArgs) -> anyhow::Result<Config> {

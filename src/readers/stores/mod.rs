@@ -18,6 +18,6 @@ mod tests;
 
 pub use checkpoint_store::{CheckpointFiles, CheckpointStore, RequestCounts};
 pub use discovery::{FoundCheckpoint, Search};
-pub use location::StoreError;
+pub use location::{StoreError, shown};
 pub use opening::Stores;
 pub use settings::{StoreKind, StoreSettings};

@@ -3,6 +3,9 @@ mod directories;
 mod failures;
 mod globs;
 mod locations;
+mod names;
+mod sizes;
+mod races;
 
 use std::fs;
 use std::time::Duration;

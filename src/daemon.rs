@@ -85,7 +85,7 @@ pub async fn start(config: Config) -> anyhow::Result<Running> {
     let places = Arc::new(Semaphore::new(AT_ONCE));
     for targets in clusters {
         let (ledger, board, places) = (Arc::clone(&ledger), Arc::clone(&board), Arc::clone(&places));
-        tasks.spawn(rounds::run(targets, ledger, board, places, stop.clone()));
+        tasks.spawn(rounds::run(targets, ledger, board, places, clock::Clock::default(), stop.clone()));
     }
     let fleet = Arc::new(Mutex::new(fleet));
     for discovery in discoveries {

@@ -29,7 +29,7 @@
 //! | [`alerts`] | thresholds and catalogue → rule groups → YAML | metrics |
 //! | [`web`] | scrape, health, rules, API, pages | the board, metrics, alerts |
 //! | [`config`] | what the operator asked for | judgement's and metrics' settings |
-//! | [`replay`] | what was observed, written down, and judged again | rounds, alerts |
+//! | [`replay`] | what was observed, written down, and judged again | rounds, ledger, alerts |
 //! | [`commands`] | one file per subcommand | all |
 //! | [`daemon`] | the composition: start and stop | all |
 //! | [`process`] | clock, logging, signals, exit codes | measures |
@@ -67,9 +67,10 @@
 //! the committed offsets out of them. Then the brokers are asked for identity, earliest and latest. A committed offset
 //! below earliest is looked at again before anyone says *lost*: the query may have moved on between the two reads. For
 //! partitions with something unread, look-ups by time prove until when retention cannot touch it ([`retention`]).
-//! [`judgement`] turns all this, and what it remembers, into verdicts; the round is written into the [`ledger`] and then hung on the board; its text is
-//! rendered and compressed once. Prometheus scrapes a copy, evaluates the rules that [`alerts`] made, and Alertmanager
-//! wakes a person, who opens the query's page ([`web`]).
+//! [`judgement`] turns all this, and what it remembers, into verdicts; what the round changed is written into the
+//! [`ledger`], and then the round is hung on the board; its text is rendered and compressed once. Prometheus scrapes a
+//! copy, evaluates the rules that [`alerts`] made, and Alertmanager wakes a person, who opens the query's page
+//! ([`web`]).
 
 // In reading order.
 pub mod measures;

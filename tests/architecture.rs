@@ -24,7 +24,18 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ("config", &["measures", "judgement", "metrics"]),
     (
         "replay",
-        &["measures", "checkpoint", "retention", "judgement", "readers", "rounds", "metrics", "alerts", "process"],
+        &[
+            "measures",
+            "checkpoint",
+            "retention",
+            "judgement",
+            "readers",
+            "ledger",
+            "rounds",
+            "metrics",
+            "alerts",
+            "process",
+        ],
     ),
     ("process", &["measures"]),
 ];

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use brinkwatch::judgement::{Certainty, QueryMemory};
-use brinkwatch::ledger::{FileLedger, Finding, Ledger, RecoveryStatus, RoundNotes};
+use brinkwatch::ledger::{FileLedger, Finding, Ledger, RecoveryStatus, RoundNotes, Written};
 use brinkwatch::measures::Moment;
 use serde_json::Value;
 
@@ -62,11 +62,11 @@ async fn a_person_looks_at_a_gap_settles_it_and_acknowledges_a_state_while_the_d
 
     let opened = FileLedger::open(folder.path()).await.unwrap();
     tokio::spawn(opened.writer);
-    let memory = serde_json::to_string(&QueryMemory::default()).unwrap();
+    let memories = BTreeMap::from([("orders".to_owned(), QueryMemory::default())]);
     let round = RoundNotes {
         cluster: "main".to_owned(),
         at: NOW,
-        memories: BTreeMap::from([("orders".to_owned(), memory)]),
+        memories: Written::default().changes(&memories).unwrap(),
         findings: vec![finding()],
         events: Vec::new(),
         acknowledged: Vec::new(),

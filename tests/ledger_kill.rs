@@ -1,9 +1,13 @@
-//! Killed at random moments, while losses go on: the ledger opens, holds every gap that was ever visible, none twice.
+//! Killed at random moments of two hundred rounds, while losses go on: the ledger opens, holds every gap that was ever
+//! visible on `/metrics`, and none twice.
+//!
+//! No test harness: the same program is the daemon that is killed, when it finds a folder in its environment.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod simulated;
+
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -11,159 +15,106 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use brinkwatch::checkpoint::{CheckpointReading, Position, SourceKind, SourceReading};
-use brinkwatch::judgement::{Certainty, QuerySettings};
-use brinkwatch::ledger::{Desk, FileLedger, Ledger};
-use brinkwatch::measures::{BatchId, Moment, Offset, TopicName, TopicPartition, Unread};
-use brinkwatch::metrics::snapshot::Publishing;
-use brinkwatch::process::clock;
-use brinkwatch::readers::{AgeRequest, BrokerReader, CheckpointReader, RequestCounts, WantedTopic};
-use brinkwatch::retention::{Age, ClusterReading, PartitionReading, TopicId, TopicReading, TopicSight};
-use brinkwatch::rounds::board::Board;
-use brinkwatch::rounds::{self, AT_ONCE, ClusterTarget, QueryTarget, SourceFilter};
-use futures::FutureExt;
-use futures::future::{BoxFuture, ready};
+use brinkwatch::ledger::{Desk, FileLedger, Gap, Ledger};
+use brinkwatch::measures::Moment;
+use brinkwatch::process::clock::{self, Clock};
+use brinkwatch::retention::{Age, TopicId};
+use brinkwatch::rounds::board::{Board, plain};
+use brinkwatch::rounds::{self, AT_ONCE};
+use simulated::{Brokers, Checkpoint};
+use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 const FOLDER: &str = "LEDGER_KILL_FOLDER";
 const BEGAN: &str = "LEDGER_KILL_BEGAN";
+const NAME: &str = "after_a_kill_at_any_moment_every_gap_that_was_visible_is_there_once";
+const ROUNDS: usize = 200;
+const FEWEST_KILLS: usize = 40;
+/// Many times what a busy machine needs.
+const PATIENCE: Duration = Duration::from_secs(150);
 
-/// A broker whose log start moves on by one offset each millisecond, whoever asks and however often it is restarted.
-#[derive(Debug)]
-struct Deleting {
-    began: Moment,
+/// Offsets lost, by topic and certainty.
+type Totals = BTreeMap<(String, String), i64>;
+
+fn main() {
+    if let Ok(folder) = std::env::var(FOLDER) {
+        return Runtime::new().unwrap().block_on(rounds_until_killed(&PathBuf::from(folder)));
+    }
+    let asked: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    let chosen = asked.is_empty() || asked.iter().any(|part| NAME.contains(part.as_str()));
+    if chosen {
+        every_gap_is_there_once();
+        println!("test {NAME} ... ok");
+    }
+    println!("\ntest result: ok. {} passed; 0 failed; 0 ignored; 0 measured", u8::from(chosen));
 }
 
-impl BrokerReader for Deleting {
-    fn topics(&self, _: &[WantedTopic], _: Duration) -> BoxFuture<'_, Result<ClusterReading, Unread>> {
-        let earliest = i64::try_from(clock::now().since(self.began).as_millis()).unwrap();
-        let bounds = PartitionReading {
-            earliest: Offset::new(earliest).unwrap(),
-            latest: Offset::new(earliest + 1_000).unwrap(),
-            stable: None,
-            leader_epoch: Some(1),
-            oldest: None,
-        };
-        let topic = TopicReading {
-            topic_id: Some(TopicId([7; 16])),
-            limits: None,
-            partitions: BTreeMap::from([(0, Ok(bounds))]),
-        };
-        let reading = ClusterReading {
-            cluster_id: Some("K1".to_owned()),
-            topics: BTreeMap::from([(TopicName::from("orders"), TopicSight::Seen(topic))]),
-            ages: BTreeMap::new(),
-        };
-        ready(Ok(reading)).boxed()
-    }
-
-    fn latest(
-        &self,
-        _: &[TopicPartition],
-        _: Duration,
-    ) -> BoxFuture<'_, BTreeMap<TopicPartition, Result<Offset, Unread>>> {
-        ready(BTreeMap::new()).boxed()
-    }
-
-    fn ages(
-        &self,
-        asked: &[AgeRequest],
-        _: Moment,
-        _: Duration,
-    ) -> BoxFuture<'_, BTreeMap<(TopicPartition, Offset), Age>> {
-        let unproved = asked.iter().map(|asked| ((asked.partition.clone(), asked.committed), Age::default()));
-        ready(unproved.collect()).boxed()
-    }
-
-    fn requests(&self) -> BTreeMap<&'static str, u64> {
-        BTreeMap::new()
-    }
-}
-
-/// A query that stopped at offset 0.
-#[derive(Debug)]
-struct Stopped;
-
-impl CheckpointReader for Stopped {
-    fn read(&self, _: Duration) -> BoxFuture<'_, Result<CheckpointReading, Unread>> {
-        let position = Position { committed: Some(Offset::ZERO), ..Position::default() };
-        let source = SourceReading {
-            index: 0,
-            id: "0".to_owned(),
-            kind: SourceKind::Kafka,
-            committed_from: Some("offsets/0".to_owned()),
-            planned_from: None,
-            topics: BTreeMap::from([(TopicName::from("orders"), BTreeMap::from([(0, position)]))]),
-        };
-        let reading = CheckpointReading {
-            query_id: Some("943e4fff-ba4f-4018-99d0-a50c4477be0a".to_owned()),
-            newest_planned: Some(BatchId(0)),
-            newest_committed: Some(BatchId(0)),
-            restartable: Some(true),
-            sources: vec![source],
-            ..CheckpointReading::default()
-        };
-        ready(Ok(reading)).boxed()
-    }
-
-    fn location(&self) -> &str {
-        "memory"
-    }
-
-    fn requests(&self) -> RequestCounts {
-        RequestCounts::default()
-    }
-}
-
-/// Not a test: the daemon's rounds, in a process that is going to be killed. Prints each total that is visible.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "started by the test below"]
-async fn rounds_until_killed() {
-    let folder = PathBuf::from(std::env::var(FOLDER).unwrap());
+/// The log starts of both topics move on by one offset each millisecond, whoever asks and however often. The query of
+/// `orders` stands still. The one of `returns` skips ahead three times a second and is overtaken again.
+async fn rounds_until_killed(folder: &Path) {
     let began = Moment::from_millis(std::env::var(BEGAN).unwrap().parse().unwrap());
-    let opened = FileLedger::open(&folder).await.unwrap();
+    let passed = move || i64::try_from(clock::now().since(began).as_millis()).unwrap();
+    let bounds = move || {
+        let log = [(passed(), passed() + 10_000)];
+        let topics = [("orders", TopicId([7; 16]), &log[..]), ("returns", TopicId([8; 16]), &log[..])];
+        Ok(simulated::cluster(Duration::from_secs(3600), &topics))
+    };
+    let brokers = Brokers::new(bounds, |_| Age::default());
+    let checkpoint = Checkpoint::new(move || {
+        let skips = passed() / 300;
+        let batch = u64::try_from(skips).unwrap();
+        Ok(simulated::checkpoint(batch, began, &[("orders", &[0]), ("returns", &[skips * 300 + 150])]))
+    });
+    let opened = FileLedger::open(folder).await.unwrap();
     tokio::spawn(opened.writer);
-    let query = QueryTarget {
-        name: "orders".to_owned(),
-        checkpoint: Arc::new(Stopped),
-        superseded: false,
-        sources: SourceFilter::everything(),
-        settings: QuerySettings::default(),
-        publishing: Publishing::default(),
-        risk_critical: 0.2,
-    };
-    let target = ClusterTarget {
-        name: "main".to_owned(),
-        brokers: Arc::new(Deleting { began }),
-        queries: vec![query],
-        poll_interval: Duration::from_millis(20),
-        stale_after: Duration::from_secs(60),
-    };
     let board = Arc::new(Board::default());
+    let target = simulated::target(brokers, vec![simulated::query("orders", checkpoint)], Duration::from_millis(15));
     let places = Arc::new(Semaphore::new(AT_ONCE));
     let ledger: Arc<dyn Ledger> = Arc::new(opened.ledger);
+    let stop = CancellationToken::new();
     let targets = tokio::sync::watch::channel(Arc::new(target)).1;
-    tokio::spawn(rounds::run(targets, ledger, Arc::clone(&board), places, CancellationToken::new()));
-    let mut before = None;
+    tokio::spawn(rounds::run(targets, ledger, Arc::clone(&board), places, Clock::default(), stop));
+    let mut before = Totals::new();
     loop {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-        let rounds = board.snapshot(clock::now());
-        let verdict = rounds.first().and_then(|round| round.queries["orders"].verdict.clone());
-        let topic = verdict.and_then(|verdict| verdict.topics.get("orders").cloned());
-        let visible = topic.and_then(|topic| topic.lost_total.get(&Certainty::Certain).copied());
-        if let Some(total) = visible.filter(|_| visible != before) {
-            println!("visible {total}");
-            std::io::stdout().flush().unwrap();
-            before = visible;
+        tokio::time::sleep(Duration::from_millis(2)).await;
+        let visible = totals(&plain(&board.scrape(clock::now(), "")).unwrap());
+        if visible == before || visible.is_empty() {
+            continue;
         }
+        let mut lines = String::from("round\n");
+        for ((topic, certainty), total) in &visible {
+            lines.push_str(&format!("visible {topic} {certainty} {total}\n"));
+        }
+        std::io::stdout().write_all(lines.as_bytes()).unwrap();
+        std::io::stdout().flush().unwrap();
+        before = visible;
     }
 }
 
-/// Lets the rounds go on for a while, kills them, and answers with what was last visible.
-fn one_life(folder: &Path, began: Moment, lasts: Duration) -> Option<i64> {
+/// The counters as a scrape shows them.
+fn totals(scrape: &[u8]) -> Totals {
+    let text = String::from_utf8_lossy(scrape);
+    let lines = text.lines().filter(|line| line.starts_with("brinkwatch_query_topic_offsets_lost_total{"));
+    let label = |line: &str, name: &str| {
+        let value = line.split_once(&format!("{name}=\"")).unwrap().1;
+        value.split_once('"').unwrap().0.to_owned()
+    };
+    let number = |line: &str| line.rsplit_once(' ').unwrap().1.parse::<i64>().unwrap();
+    lines.map(|line| ((label(line, "topic"), label(line, "certainty")), number(line))).collect()
+}
+
+/// One life of the daemon.
+#[derive(Default)]
+struct Life {
+    rounds: usize,
+    visible: Totals,
+}
+
+/// Lets the rounds go on for a while, kills them, and answers with what was visible.
+fn live(folder: &Path, began: Moment, lasts: Duration) -> Life {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--ignored", "--exact", "rounds_until_killed", "--nocapture"])
         .env(FOLDER, folder)
         .env(BEGAN, began.millis().to_string())
         .stdout(Stdio::piped())
@@ -174,36 +125,81 @@ fn one_life(folder: &Path, began: Moment, lasts: Duration) -> Option<i64> {
     child.wait().unwrap();
     let mut text = String::new();
     child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
-    let whole_lines = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
-    whole_lines.filter_map(|line| line.split_once("visible ")?.1.parse().ok()).next_back()
+    let mut life = Life::default();
+    for line in text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')) {
+        match line.split(' ').collect::<Vec<_>>().as_slice() {
+            ["round"] => life.rounds += 1,
+            ["visible", topic, certainty, total] => {
+                let known = life.visible.entry(((*topic).to_owned(), (*certainty).to_owned())).or_default();
+                *known = (*known).max(total.parse().unwrap());
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    life
 }
 
-#[tokio::test]
-async fn after_a_kill_at_any_moment_every_gap_that_was_visible_is_there_once() {
+fn every_gap_is_there_once() {
     let folder = tempfile::tempdir().unwrap();
-    let began = clock::now();
-    let (mut seen, mut random) = (0, 7_u64);
-    for life in 0..20 {
+    let runtime = Runtime::new().unwrap();
+    let (began, started) = (clock::now(), Instant::now());
+    let (mut seen, mut rounds, mut kills, mut random) = (Totals::new(), 0, 0, 7_u64);
+    while rounds < ROUNDS || kills < FEWEST_KILLS {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let visible = one_life(folder.path(), began, Duration::from_millis(60 + (random >> 33) % 400));
-        if !folder.path().join(brinkwatch::ledger::FILE_NAME).exists() {
-            continue;
+        let life = live(folder.path(), began, Duration::from_millis(15 + (random >> 33) % 220));
+        (rounds, kills) = (rounds + life.rounds, kills + 1);
+        assert!(started.elapsed() < PATIENCE, "{rounds} rounds in {kills} lives");
+        for (what, total) in life.visible {
+            let known = seen.entry(what.clone()).or_default();
+            assert!(total >= *known, "life {kills}: {what:?} fell from {known} to {total}");
+            *known = total;
         }
-        let Some(visible) = visible else { continue };
-        assert!(visible >= seen, "life {life}: the counter fell from {seen} to {visible}");
-        seen = visible;
-        let gaps = Desk::open_to_read(folder.path()).await.unwrap().gaps().await.unwrap();
-        assert_eq!(gaps.len(), 1, "life {life}: one loss is one record: {gaps:?}");
-        assert_eq!(gaps[0].from, 0);
-        assert!(gaps[0].to >= visible, "life {life}: {visible} was visible, the record ends at {}", gaps[0].to);
+        if seen.values().any(|total| *total > 0) {
+            runtime.block_on(check(folder.path(), &seen, kills));
+        }
     }
-    assert!(seen > 0, "no life lasted long enough to see a loss: {:?}", fs::read_dir(folder.path()).unwrap().count());
-    let opened = FileLedger::open(folder.path()).await.unwrap();
-    let writer = tokio::spawn(opened.writer);
-    let memory = opened.ledger.load("main").await.memories;
-    drop(opened.ledger);
-    writer.await.unwrap();
-    let gaps = Desk::open_to_read(folder.path()).await.unwrap().gaps().await.unwrap();
-    let counted = memory["orders"].topics["orders"].lost_total[&Certainty::Certain];
-    assert_eq!(i64::try_from(counted).unwrap(), gaps[0].to, "the counter and the record tell the same");
+    let kinds = seen.values().filter(|total| **total > 0).count();
+    assert!(kinds >= 3, "both certainties were at work: {seen:?}");
+    let memory = runtime.block_on(async {
+        let opened = FileLedger::open(folder.path()).await.unwrap();
+        let writer = tokio::spawn(opened.writer);
+        let memory = opened.ledger.load("main").await.memories;
+        drop(opened.ledger);
+        writer.await.unwrap();
+        memory
+    });
+    let gaps = runtime.block_on(gaps(folder.path()));
+    for (topic, known) in &memory["orders"].topics {
+        for (certainty, counted) in &known.lost_total {
+            let recorded = recorded(&gaps, topic, certainty.label());
+            assert_eq!(i64::try_from(*counted).unwrap(), recorded, "counter and records of {topic} tell the same");
+        }
+    }
+    println!("{rounds} rounds, {kills} kills, {} records, {:?}", gaps.len(), started.elapsed());
+}
+
+async fn gaps(folder: &Path) -> Vec<Gap> {
+    Desk::open_to_read(folder).await.unwrap().gaps().await.unwrap()
+}
+
+async fn check(folder: &Path, seen: &Totals, life: usize) {
+    let mut gaps = gaps(folder).await;
+    for ((topic, certainty), visible) in seen {
+        let recorded = recorded(&gaps, topic, certainty);
+        assert!(
+            recorded >= *visible,
+            "life {life}: {visible} {certainty} of {topic} were visible, {recorded} recorded"
+        );
+    }
+    gaps.sort_by(|one, other| (&one.topic, one.from).cmp(&(&other.topic, other.from)));
+    for pair in gaps.windows(2).filter(|pair| pair[0].same_log(&pair[1])) {
+        assert!(pair[0].to <= pair[1].from, "life {life}: an offset stands in two records: {pair:?}");
+    }
+    let stopped = gaps.iter().filter(|gap| gap.topic == "orders").count();
+    assert!(stopped <= 1, "life {life}: one loss is one record");
+}
+
+fn recorded(gaps: &[Gap], topic: &str, certainty: &str) -> i64 {
+    let of_kind = gaps.iter().filter(|gap| gap.topic == topic && gap.certainty.label() == certainty);
+    of_kind.map(|gap| gap.to - gap.from).sum()
 }

@@ -19,6 +19,7 @@ mod commit_log;
 mod initial;
 mod metadata;
 mod history;
+mod older;
 mod findings;
 mod logs;
 mod times;
@@ -29,6 +30,7 @@ mod roots;
 mod tests;
 
 pub use offset_log::MOST_SOURCES;
+pub use older::{OlderEntry, OlderSource, older_entry};
 pub use read::{needs_second_look, read, wanted, wants_initial_offsets};
 pub use reading::{
     BatchTimes, CheckpointReading, Listing, LogEntry, Position, Problem, ProblemKind, SourceKind, SourceReading, Start,

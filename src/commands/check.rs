@@ -2,6 +2,7 @@
 
 mod answer;
 mod json;
+mod remembered;
 mod table;
 mod targets;
 
@@ -24,7 +25,7 @@ use crate::rounds::{AT_ONCE, ClusterState, ClusterTarget, Found, once};
 ///
 /// Takes names of configured queries, or none for all of them; or one checkpoint and one cluster given by hand, without
 /// any configuration. Only reads. A contradiction that healthy clusters show for moments is looked at three times
-/// within two seconds before it is claimed.
+/// within two seconds before it is claimed. Where a daemon keeps a ledger, what that remembers counts, too.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Examples:\n  brinkwatch check orders\n  brinkwatch check --checkpoint /data/checkpoints/orders \
@@ -74,12 +75,16 @@ const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 /// # Errors
 /// When the arguments name nothing that can be checked, or the answer cannot be written.
 pub async fn run(args: &CheckArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
-    let (mut targets, is_complete) = targets::of(args).await?;
+    let (mut targets, ledger, is_complete) = targets::of(args).await?;
     for query in targets.iter_mut().flat_map(|target| &mut target.queries) {
         query.settings.confirm_polls = query.settings.confirm_polls.min(LOOKS);
         query.settings.confirm_time = query.settings.confirm_time.min(BETWEEN_LOOKS * (LOOKS - 1));
     }
-    let found = futures::future::join_all(targets.iter().map(|target| look(target, args.timeout))).await;
+    let looks = targets.iter().map(|target| async {
+        let state = remembered::state(ledger.as_deref(), target).await?;
+        anyhow::Ok(look(target, state, args.timeout).await)
+    });
+    let found = futures::future::try_join_all(looks).await?;
     let answers: Vec<QueryAnswer> =
         targets.iter().zip(&found).flat_map(|(target, found)| answer::of(target, found)).collect();
     match args.output {
@@ -98,9 +103,8 @@ pub async fn run(args: &CheckArgs, out: &mut dyn Write) -> anyhow::Result<ExitCo
 }
 
 /// One round; and as long as a contradiction waits for confirmation, another one.
-async fn look(target: &ClusterTarget, timeout: Duration) -> Found {
+async fn look(target: &ClusterTarget, mut state: ClusterState, timeout: Duration) -> Found {
     let places = Arc::new(Semaphore::new(AT_ONCE));
-    let mut state = ClusterState::default();
     let mut found = once(target, &mut state, &places, timeout).await;
     for _ in 1..LOOKS {
         if !waits_for_confirmation(&found) && !may_be_in_writing(&found) {

@@ -9,7 +9,8 @@ use crate::retention::PartitionReading;
 /// Sees a doubt once more. Returns whether it is confirmed now: seen in enough rounds running, and for long enough.
 pub(super) fn advance(doubt: &mut Option<Doubt>, now: Moment, settings: &QuerySettings) -> bool {
     let seen = match *doubt {
-        Some(known) => Doubt { rounds: known.rounds.saturating_add(1), ..known },
+        // No further than is asked for: a doubt that stands for days would be news in every round.
+        Some(known) => Doubt { rounds: known.rounds.saturating_add(1).min(settings.confirm_polls), ..known },
         None => Doubt { since: now, rounds: 1 },
     };
     *doubt = Some(seen);

@@ -5,6 +5,7 @@ use super::needs::{Need, Origin};
 use super::notes::Notes;
 use super::partition::Round;
 use super::rows::Row;
+use super::sighting::Entry;
 use super::states::Certainty;
 use super::verdict::LostRange;
 use crate::measures::{Offset, TopicPartition};
@@ -110,16 +111,16 @@ fn parts(
 /// Whether what was committed since the last look was read before anything could be deleted: time alone is at work, the
 /// entry that covers it was committed by the deadline known then, and that deadline is over.
 fn proved_in_time(round: &Round<'_>, at: &TopicPartition, to: Offset, policy: Policy, one: &PartitionMemory) -> bool {
-    let time_only = policy.cleanup == Cleanup::Delete
-        && matches!(policy.time, Limit::At(_))
-        && matches!(policy.size, Limit::Unlimited);
-    let Some(Deadline::At(deadline)) = one.deadline.filter(|_| time_only) else { return false };
-    let covering = round.history.iter().find(|entry| entry.positions.get(at).is_some_and(|offset| *offset >= to));
-    let committed_at = match covering {
-        Some(entry) => entry.committed_at,
-        None => round.healing.committed.and_then(|times| times.committed_at),
-    };
+    let Some(Deadline::At(deadline)) = one.deadline.filter(|_| time_alone(policy)) else { return false };
+    let covers = |entry: &&Entry| entry.positions.get(at).is_some_and(|offset| *offset >= to);
+    let covering = round.history.iter().filter(covers).find_map(|entry| entry.committed_at);
+    let committed_at = covering.or_else(|| round.healing.committed?.committed_at);
     round.now >= deadline && committed_at.is_some_and(|committed| committed <= deadline)
+}
+
+/// Whether nothing but age deletes records, so that a proved deadline says all.
+pub(super) fn time_alone(policy: Policy) -> bool {
+    policy.cleanup == Cleanup::Delete && matches!(policy.time, Limit::At(_)) && matches!(policy.size, Limit::Unlimited)
 }
 
 /// A range that was possibly lost, while an open batch might read it, is lost once that batch is not believed to read

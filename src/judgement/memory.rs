@@ -168,16 +168,16 @@ pub enum Keeps {
 }
 
 /// A contradiction that waits for confirmation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Doubt {
     /// The first round that showed it.
     pub since: Moment,
-    /// In how many rounds running it was seen.
+    /// In how many rounds running it was seen; more than are needed are not counted.
     pub rounds: u32,
 }
 
 /// A verdict that stays, however the numbers move, until something heals it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub struct Latch {
     /// What it says.
     pub kind: LatchKind,
@@ -198,7 +198,7 @@ pub struct Latch {
 }
 
 /// Which verdict is latched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LatchKind {
     /// The checkpoint belongs to another cluster.
@@ -210,7 +210,7 @@ pub enum LatchKind {
 }
 
 /// What an id was before it changed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Identity {
     /// The cluster's id.

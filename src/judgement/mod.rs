@@ -9,6 +9,8 @@ mod settings;
 mod sighting;
 mod verdict;
 mod memory;
+mod fingerprint;
+mod older;
 mod questions;
 mod judge;
 mod lineage;

@@ -227,9 +227,20 @@ fn problems(known: &Known<'_>, verdict: &PartitionVerdict) -> BTreeSet<Partition
 }
 
 /// Whether little retention is left, or will be soon.
-pub(super) fn at_risk(round: &Round<'_>, row: Row, verdict: &PartitionVerdict, retention: Option<Duration>) -> bool {
+pub(super) fn at_risk(
+    round: &Round<'_>,
+    (row, policy): (Row, Policy),
+    verdict: &PartitionVerdict,
+    retention: Option<Duration>,
+    before: bool,
+) -> bool {
     if matches!(row, Row::Lost | Row::NoPosition { lost: true }) {
         return false;
+    }
+    // The same record waits, and how long it has left was not told this time: that is no better than before.
+    let untold = matches!((policy.time, policy.size), (Limit::At(_), _) | (Limit::Unknown, Limit::Unknown));
+    if before && untold && verdict.ratio.is_none() && matches!(row, Row::Behind | Row::Starting) {
+        return true;
     }
     let horizon = round.settings.forecast_warning.min(retention.map_or(Duration::MAX, |retention| retention / 2));
     let soon = |forecast: Deadline| matches!(forecast, Deadline::At(at) if at.since(round.now) < horizon);

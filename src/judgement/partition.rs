@@ -105,9 +105,10 @@ pub(super) fn judge(
             one.latest.is_none_or(|latest| need.offset().or(one.earliest).is_some_and(|needed| needed >= latest));
         verdict.problems.insert(if caught_up { PartitionProblem::GoneCaughtUp } else { PartitionProblem::Gone });
     }
+    let at_risk_here = one.at_risk && one.committed == need.committed;
     keep_position(need, one);
     let retention = numbers::retention_here(round, around.policy, read, one);
-    one.at_risk = numbers::at_risk(round, row, &verdict, retention);
+    one.at_risk = numbers::at_risk(round, (row, around.policy), &verdict, retention, at_risk_here);
     remember_verdict(round, need, row, &verdict, one);
     verdict
 }

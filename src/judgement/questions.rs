@@ -2,9 +2,10 @@
 
 use super::memory::{QueryMemory, TopicMemory};
 use super::needs::{Need, Origin, needs};
+use super::older::History;
 use super::settings::QuerySettings;
 use crate::checkpoint::CheckpointReading;
-use crate::measures::{Offset, TopicPartition};
+use crate::measures::{BatchId, Offset, TopicPartition};
 use crate::retention::{ClusterReading, Limit, Policy, TopicReading, TopicSight};
 
 /// What to ask once more, or in addition.
@@ -18,8 +19,8 @@ pub struct Questions {
     pub ages: Vec<(TopicPartition, Offset)>,
     /// The oldest record (look-up of timestamp 0) of these matters.
     pub oldest: Vec<TopicPartition>,
-    /// Older entries of the checkpoint would sharpen the verdict.
-    pub history: bool,
+    /// Entries of these older batches would sharpen the verdict; ascending.
+    pub history: Vec<BatchId>,
 }
 
 /// Names what is worth asking before this round is judged.
@@ -31,6 +32,7 @@ pub fn questions(
     memory: &QueryMemory,
 ) -> Questions {
     let mut questions = Questions::default();
+    let mut history = History::of(checkpoint, memory);
     let other_cluster = matches!((&memory.cluster_id, &cluster.cluster_id), (Some(known), Some(now)) if known != now);
     questions.reread_checkpoint = other_cluster && memory.mismatch.is_none();
     for (name, needs) in &needs(checkpoint, memory) {
@@ -39,7 +41,6 @@ pub fn questions(
         let changed = matches!((topic.and_then(|topic| topic.topic_id), reading.topic_id), (Some(known), Some(now)) if known != now);
         questions.reread_checkpoint |= changed;
         let doubtful = !other_cluster && needs_testing(topic, reading);
-        questions.history |= doubtful && memory.checkpoint.is_none();
         let policy = Policy::of(reading.limits.as_ref());
         for (number, read) in &reading.partitions {
             let Ok(read) = read else { continue };
@@ -58,19 +59,17 @@ pub fn questions(
                 questions.latest_again.push(at());
                 continue;
             }
-            let passed = |topic: &TopicMemory| {
-                topic
-                    .partitions
-                    .get(number)
-                    .and_then(|one| one.seen.max(one.counted))
-                    .is_some_and(|done| read.earliest > done)
-            };
-            questions.history |= topic.is_some_and(passed);
+            let one = topic.and_then(|topic| topic.partitions.get(number));
+            history.for_loss(one, needed, read, policy);
+            if doubtful {
+                history.for_suspicion(needed, read);
+            }
             if needed < read.latest {
                 questions.ages.push((at(), needed));
             }
         }
     }
+    questions.history = history.batches();
     questions
 }
 

@@ -1,5 +1,6 @@
 //! What people do with the ledger: look at gaps, settle them, acknowledge a state. Beside a running daemon.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use sqlx::sqlite::SqliteConnection;
@@ -9,8 +10,10 @@ use thiserror::Error;
 use super::gap::{Gap, RecoveryPath, RecoveryStatus};
 use super::rows::{COLUMNS, gap_of};
 use super::schema::{self, SchemaError};
+use super::shelf;
 use super::times::text_of;
 use super::writer::FILE_NAME;
+use crate::judgement::QueryMemory;
 use crate::measures::Moment;
 
 /// The ledger of a folder, opened by a command.
@@ -105,6 +108,14 @@ impl Desk {
         let sql = format!("SELECT {COLUMNS} FROM streaming_gaps ORDER BY id");
         let rows = sqlx::query(&sql).fetch_all(&mut self.connection).await?;
         Ok(rows.iter().map(gap_of).collect::<Result<_, _>>()?)
+    }
+
+    /// What is remembered of a cluster's queries. One whose memory makes no sense is as good as unknown.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    pub async fn memories(&mut self, cluster: &str) -> Result<BTreeMap<String, QueryMemory>, DeskError> {
+        Ok(shelf::memories(&mut self.connection, cluster).await?.0)
     }
 
     /// The gap with this number.

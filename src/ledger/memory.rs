@@ -11,9 +11,9 @@ use super::merge::merged;
 use super::seam::{Acknowledgement, Health, Ledger, Loaded, Remembered, RoundNotes};
 use crate::measures::TopicName;
 
-/// Open gaps, in memory.
+/// Gaps in memory, merged as those in a file are.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Book {
+pub struct Book {
     gaps: Vec<Gap>,
 }
 
@@ -22,11 +22,13 @@ impl Book {
         Self { gaps }
     }
 
-    pub(super) fn all(&self) -> impl Iterator<Item = &Gap> {
+    /// Every gap.
+    pub fn all(&self) -> impl Iterator<Item = &Gap> {
         self.gaps.iter()
     }
 
-    pub(super) fn record(&mut self, found: &Gap) {
+    /// Puts one finding in.
+    pub fn record(&mut self, found: &Gap) {
         let (log, others): (Vec<Gap>, Vec<Gap>) = self.gaps.drain(..).partition(|gap| gap.same_log(found));
         self.gaps = others;
         self.gaps.extend(merged(log, found));
@@ -54,7 +56,8 @@ impl MemoryLedger {
     fn remembered(&self, cluster: &str, findings: &[Gap]) -> Remembered {
         let mut book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
         findings.iter().for_each(|found| book.record(found));
-        Remembered { health: Health { persistent: false, up: true }, unresolved: Some(book.unresolved(cluster)) }
+        let health = Health { persistent: false, up: true };
+        Remembered { health, unresolved: Some(book.unresolved(cluster)), opened: 0 }
     }
 }
 

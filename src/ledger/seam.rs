@@ -6,6 +6,7 @@ use std::fmt::Debug;
 use futures::future::BoxFuture;
 
 use super::gap::Gap;
+use super::pieces::Piece;
 use crate::judgement::{Event, QueryMemory};
 use crate::measures::{Moment, TopicName};
 
@@ -13,8 +14,7 @@ use crate::measures::{Moment, TopicName};
 ///
 /// No method fails: a ledger that cannot write says so in its [`Health`] and keeps what it was told.
 pub trait Ledger: Send + Sync + Debug {
-    /// Whether memories are worth writing down. A ledger that does not outlive the process has no use for them, and a
-    /// fleet's are megabytes a round.
+    /// Whether memories are worth writing down. A ledger that does not outlive the process has no use for them.
     fn keeps_memories(&self) -> bool {
         true
     }
@@ -67,8 +67,8 @@ pub struct RoundNotes {
     pub cluster: String,
     /// When the round ended.
     pub at: Moment,
-    /// What the judgement remembers, by query, as JSON.
-    pub memories: BTreeMap<String, String>,
+    /// What of the judgement's memory differs from what the ledger has.
+    pub memories: Vec<Piece>,
     /// What was found lost, in the order it was found.
     pub findings: Vec<Finding>,
     /// What happened.
@@ -99,4 +99,7 @@ pub struct Remembered {
     /// How many gaps of a query nobody has settled, by query and topic: what is not in it has none. Absent while the
     /// ledger does not answer.
     pub unresolved: Option<BTreeMap<String, BTreeMap<TopicName, u64>>>,
+    /// How often the file was opened. Whoever keeps account of what it holds begins anew when this changes: it may be
+    /// another file.
+    pub opened: u64,
 }

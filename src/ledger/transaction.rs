@@ -1,6 +1,6 @@
 //! What is read from the file, and the one transaction that a round is written in.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{Connection, Row};
@@ -10,8 +10,8 @@ use super::memory::Book;
 use super::merge::merged;
 use super::rows::{COLUMNS, gap_of, insert, update};
 use super::seam::{Acknowledgement, NotedEvent, RoundNotes};
+use super::shelf;
 use super::times::text_of;
-use crate::judgement::QueryMemory;
 
 /// What earlier rounds left behind that could not be written.
 #[derive(Debug, Default)]
@@ -29,13 +29,7 @@ pub(super) async fn write(
 ) -> sqlx::Result<Vec<Gap>> {
     let at = text_of(round.at);
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
-    for (query, memory) in &round.memories {
-        let upsert = "INSERT INTO query_memory (query, kafka_cluster, memory, remembered_at) VALUES (?, ?, ?, ?) \
-            ON CONFLICT (query, kafka_cluster) DO UPDATE SET memory = excluded.memory, \
-            remembered_at = excluded.remembered_at";
-        let row = sqlx::query(upsert).bind(query).bind(&round.cluster).bind(memory).bind(&at);
-        row.execute(&mut *transaction).await?;
-    }
+    shelf::put(&mut transaction, &round.cluster, &round.memories, at.as_deref()).await?;
     for found in backlog.gaps.all().chain(&round.findings) {
         record(&mut transaction, found).await?;
     }
@@ -90,23 +84,6 @@ async fn of_log(connection: &mut SqliteConnection, like: &Gap) -> sqlx::Result<V
 pub(super) async fn open_gaps(connection: &mut SqliteConnection) -> sqlx::Result<Vec<Gap>> {
     let sql = format!("SELECT {COLUMNS} FROM streaming_gaps WHERE recovery_status = 'open'");
     sqlx::query(&sql).fetch_all(connection).await?.iter().map(gap_of).collect()
-}
-
-/// What is remembered of a cluster's queries, and the names of those whose memory makes no sense.
-pub(super) async fn memories(
-    connection: &mut SqliteConnection,
-    cluster: &str,
-) -> sqlx::Result<(BTreeMap<String, QueryMemory>, Vec<String>)> {
-    let rows = sqlx::query("SELECT query, memory FROM query_memory WHERE kafka_cluster = ?").bind(cluster);
-    let (mut memories, mut senseless) = (BTreeMap::new(), Vec::new());
-    for row in rows.fetch_all(connection).await? {
-        let (query, memory): (String, String) = (row.try_get("query")?, row.try_get("memory")?);
-        match serde_json::from_str(&memory) {
-            Ok(memory) => drop(memories.insert(query, memory)),
-            Err(_) => senseless.push(query),
-        }
-    }
-    Ok((memories, senseless))
 }
 
 /// What people acknowledged and no round has heard of.

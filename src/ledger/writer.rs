@@ -22,6 +22,7 @@ use super::lock;
 use super::memory::Book;
 use super::schema::{self, SchemaError};
 use super::seam::{Acknowledgement, Health, Ledger, Loaded, Remembered, RoundNotes};
+use super::shelf;
 use super::transaction::{self, Backlog};
 use crate::judgement::QueryMemory;
 
@@ -116,17 +117,20 @@ impl FileLedger {
     }
 }
 
-const SILENT: Health = Health { persistent: false, up: false };
+impl Remembered {
+    /// Of a writer that does not answer.
+    const SILENT: Self = Self { health: Health { persistent: false, up: false }, unresolved: None, opened: 0 };
+}
 
 impl Ledger for FileLedger {
     fn load(&self, cluster: &str) -> BoxFuture<'_, Loaded> {
         let cluster = cluster.to_owned();
         async move {
             let loaded = timeout(PATIENCE, self.ask(|reply| Request::Load(cluster, reply))).await;
-            loaded.ok().flatten().unwrap_or_else(|| Loaded {
-                memories: BTreeMap::new(),
-                remembered: Remembered { health: SILENT, unresolved: None },
-            })
+            loaded
+                .ok()
+                .flatten()
+                .unwrap_or_else(|| Loaded { memories: BTreeMap::new(), remembered: Remembered::SILENT })
         }
         .boxed()
     }
@@ -144,7 +148,7 @@ impl Ledger for FileLedger {
         async move {
             // A writer that is late has the notes all the same, and writes them when it can.
             let remembered = timeout(PATIENCE, self.ask(|reply| Request::Remember(round, reply))).await;
-            remembered.ok().flatten().unwrap_or(Remembered { health: SILENT, unresolved: None })
+            remembered.ok().flatten().unwrap_or(Remembered::SILENT)
         }
         .boxed()
     }
@@ -160,6 +164,7 @@ pub(super) struct Writer {
     backlog: Backlog,
     /// What was last logged, so that one trouble is told once.
     told: Option<String>,
+    opened: u64,
 }
 
 impl Writer {
@@ -172,6 +177,7 @@ impl Writer {
             book: Book::default(),
             backlog: Backlog::default(),
             told: None,
+            opened: 0,
         }
     }
 
@@ -198,6 +204,7 @@ impl Writer {
             self.lock = Some(lock::take(&self.folder).map_err(folder)?.ok_or(Trouble::Taken)?);
         }
         self.connection = Some(schema::open(&self.file).await?);
+        self.opened += 1;
         Ok(())
     }
 
@@ -228,7 +235,7 @@ impl Writer {
                 &mut to_read
             }
         };
-        let (memories, senseless) = transaction::memories(connection, cluster).await?;
+        let (memories, senseless) = shelf::memories(connection, cluster).await?;
         for query in senseless {
             warn!(kafka_cluster = cluster, query, "the query's memory makes no sense and begins anew");
         }
@@ -267,6 +274,10 @@ impl Writer {
     }
 
     async fn write(&mut self, round: &RoundNotes) -> Result<Vec<Gap>, Trouble> {
+        // One that was moved away is still open, and whatever goes there is never found again.
+        if self.connection.is_some() && !self.file.exists() {
+            self.connection = None;
+        }
         if self.connection.is_none() {
             self.connect().await?;
         }
@@ -274,7 +285,7 @@ impl Writer {
         transaction::write(connection, round, &self.backlog).await.map_err(Trouble::Write)
     }
 
-    /// Keeps what could not be written. The memory is not kept: the next round brings all of it.
+    /// Keeps what could not be written. The memory is not kept: the next round brings all that the file lacks.
     fn keep(&mut self, round: &RoundNotes) {
         for found in &round.findings {
             self.book.record(found);
@@ -300,7 +311,7 @@ impl Writer {
     }
 
     fn remembered(&self, cluster: &str) -> Remembered {
-        Remembered { health: self.health(), unresolved: Some(self.book.unresolved(cluster)) }
+        Remembered { health: self.health(), unresolved: Some(self.book.unresolved(cluster)), opened: self.opened }
     }
 
     fn health(&self) -> Health {

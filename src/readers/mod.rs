@@ -1,13 +1,14 @@
 //! IO, and only reading: checkpoints out of stores, bounds and identity out of Kafka.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::time::Duration;
 
-use futures::future::BoxFuture;
+use futures::FutureExt;
+use futures::future::{BoxFuture, ready};
 
-use crate::checkpoint::CheckpointReading;
-use crate::measures::Unread;
+use crate::checkpoint::{CheckpointReading, OlderEntry};
+use crate::measures::{BatchId, Unread};
 
 mod brokers;
 pub mod kafka;
@@ -20,6 +21,11 @@ pub use stores::RequestCounts;
 pub trait CheckpointReader: Send + Sync + Debug {
     /// Reads it anew, within the deadline.
     fn read(&self, deadline: Duration) -> BoxFuture<'_, Result<CheckpointReading, Unread>>;
+
+    /// What stands in `offsets/` of these older batches, as far as it is there, makes sense and is read in time.
+    fn older(&self, _batches: &[BatchId], _deadline: Duration) -> BoxFuture<'_, BTreeMap<BatchId, OlderEntry>> {
+        ready(BTreeMap::new()).boxed()
+    }
 
     /// Where it lies, in words for people.
     fn location(&self) -> &str;

@@ -13,7 +13,6 @@ mod parse;
 mod world;
 mod lookups;
 mod readers;
-mod gaps;
 mod play;
 mod anonymous;
 mod written;
@@ -21,7 +20,6 @@ mod recorder;
 #[cfg(test)]
 mod tests;
 
-pub use gaps::Gap;
 pub use mistake::ScenarioError;
 pub use parse::parse;
 pub use play::{PlayError, Played, Setup, play};

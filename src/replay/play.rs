@@ -8,12 +8,12 @@ use std::time::Duration;
 use thiserror::Error;
 use tokio::sync::Semaphore;
 
-use super::gaps::{self, Gap};
 use super::readers::{WrittenCheckpoint, WrittenKafka};
 use super::scenario::{Restart, Scenario, Step};
 use super::world::World;
 use crate::alerts::{self, Severity};
 use crate::judgement::{Isolation, QuerySettings, QueryVerdict};
+use crate::ledger::{Book, Gap, Pieces};
 use crate::measures::{Moment, TopicName};
 use crate::metrics::snapshot::Publishing;
 use crate::process::clock::Clock;
@@ -49,7 +49,7 @@ pub struct Played {
     pub at: Moment,
     /// The verdict.
     pub verdict: QueryVerdict,
-    /// What was lost until then.
+    /// What was lost until then, as a ledger records it, sorted by place.
     pub gaps: Vec<Gap>,
     /// Alerts whose conditions hold, each with the highest severity that does.
     pub alerts: Vec<(&'static str, Severity)>,
@@ -63,10 +63,12 @@ pub enum PlayError {
     Memory(#[source] serde_json::Error),
 }
 
-/// What a replay carries from step to step besides the rounds' own state.
+/// What a replay carries from step to step besides the rounds' own state: what a ledger would hold, and the past of
+/// the topics' limits.
 #[derive(Debug, Default)]
 struct Aside {
-    gaps: BTreeMap<String, Vec<Gap>>,
+    memories: Pieces,
+    gaps: Book,
     limits: BTreeMap<TopicName, Vec<(Moment, Limits)>>,
 }
 
@@ -89,19 +91,18 @@ pub async fn play(scenario: &Scenario, setup: &Setup) -> Result<BTreeMap<String,
         time.store(step.at.millis(), Ordering::Relaxed);
         world.state().apply(step);
         if let Some(restart) = step.restart {
-            state = restarted(&state, restart, &clock)?;
             if restart == Restart::WithoutLedger {
                 aside = Aside::default();
             }
+            state = aside.restarted(&clock)?;
         }
         acknowledge(&mut state, step);
         let target = target(&world, setup, played.keys().cloned().collect());
         let found = once(&target, &mut state, &places, DEADLINE).await;
+        aside.remember(&mut state, &found)?;
         let lowered = aside.retention_lowered(&found);
         for ((query, verdict), poll) in target.queries.iter().zip(&found.verdicts).zip(&found.checkpoints) {
-            let gaps = aside.gaps.entry(query.name.clone()).or_default();
-            verdict.newly_lost.iter().for_each(|range| gaps::add(gaps, range));
-            verdict.turned_certain.iter().for_each(|range| gaps::turn_certain(gaps, range));
+            let gaps = aside.gaps_of(&query.name);
             let alerts = alerts::holding(&alerts::Told {
                 now: step.at,
                 verdict,
@@ -113,24 +114,11 @@ pub async fn play(scenario: &Scenario, setup: &Setup) -> Result<BTreeMap<String,
                 gaps_unresolved: !gaps.is_empty(),
                 retention_lowered: lowered,
             });
-            let said = Played { at: step.at, verdict: verdict.clone(), gaps: gaps.clone(), alerts };
+            let said = Played { at: step.at, verdict: verdict.clone(), gaps, alerts };
             played.entry(query.name.clone()).or_default().push(said);
         }
     }
     Ok(played)
-}
-
-/// A ledger keeps what is remembered, and nothing else of the process.
-fn restarted(before: &ClusterState, restart: Restart, clock: &Clock) -> Result<ClusterState, PlayError> {
-    let mut state = ClusterState { clock: clock.clone(), ..ClusterState::default() };
-    if restart == Restart::WithLedger {
-        let stored = serde_json::to_string(&before.memories).map_err(PlayError::Memory)?;
-        state.memories = serde_json::from_str(&stored).map_err(PlayError::Memory)?;
-        let topics =
-            state.memories.iter().map(|(query, memory)| (query.clone(), memory.topics.keys().cloned().collect()));
-        state.topics = topics.collect();
-    }
-    Ok(state)
 }
 
 fn acknowledge(state: &mut ClusterState, step: &Step) {
@@ -179,6 +167,29 @@ fn stem(name: &str) -> &str {
 }
 
 impl Aside {
+    /// A ledger keeps what is remembered, piece by piece, and nothing else of the process.
+    fn restarted(&self, clock: &Clock) -> Result<ClusterState, PlayError> {
+        let memories = self.memories.memories().into_iter().map(|(query, memory)| Ok((query, memory?)));
+        let memories = memories.collect::<serde_json::Result<_>>().map_err(PlayError::Memory)?;
+        Ok(ClusterState::remembering(clock.clone(), memories))
+    }
+
+    fn remember(&mut self, state: &mut ClusterState, found: &Found) -> Result<(), PlayError> {
+        let pieces = state.written.changes(&state.memories).map_err(PlayError::Memory)?;
+        pieces.iter().for_each(|piece| self.memories.put(piece));
+        state.written.accept(pieces);
+        found.findings.iter().for_each(|finding| self.gaps.record(finding));
+        Ok(())
+    }
+
+    fn gaps_of(&self, query: &str) -> Vec<Gap> {
+        let mut gaps: Vec<Gap> = self.gaps.all().filter(|gap| gap.stream_name == query).cloned().collect();
+        gaps.sort_by(|one, other| {
+            (&one.topic, one.partition, one.from).cmp(&(&other.topic, other.partition, other.from))
+        });
+        gaps
+    }
+
     /// Whether a topic keeps its records for less, or fewer of them, than within the last day.
     fn retention_lowered(&mut self, found: &Found) -> bool {
         let now = found.finished_at;

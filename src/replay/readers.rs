@@ -9,8 +9,8 @@ use futures::future::{BoxFuture, ready};
 use super::lookups::{age, look_up};
 use super::scenario::{File, Partition};
 use super::world::{Kafka, State, Topic, World, overlay};
-use crate::checkpoint::{self, CheckpointReading, Listing, LogEntry};
-use crate::measures::{Moment, Offset, Reason, TopicName, TopicPartition, Unread};
+use crate::checkpoint::{self, CheckpointReading, Listing, LogEntry, OlderEntry};
+use crate::measures::{BatchId, Moment, Offset, Reason, TopicName, TopicPartition, Unread};
 use crate::readers::{AgeRequest, BrokerReader, CheckpointReader, RequestCounts, WantedTopic};
 use crate::retention::{Age, ClusterReading, PartitionReading, TopicReading, TopicSight};
 
@@ -32,6 +32,15 @@ pub(super) struct WrittenKafka {
 impl CheckpointReader for WrittenCheckpoint {
     fn read(&self, _deadline: Duration) -> BoxFuture<'_, Result<CheckpointReading, Unread>> {
         ready(read(&mut self.world.state(), &self.name)).boxed()
+    }
+
+    fn older(&self, batches: &[BatchId], _deadline: Duration) -> BoxFuture<'_, BTreeMap<BatchId, OlderEntry>> {
+        let state = self.world.state();
+        let entry = |batch: &BatchId| match state.checkpoints.get(&self.name)?.get(&format!("offsets/{batch}"))? {
+            File::There { bytes, .. } => Some((*batch, checkpoint::older_entry(bytes)?)),
+            File::Unread(_) => None,
+        };
+        ready(batches.iter().filter_map(entry).collect()).boxed()
     }
 
     fn location(&self) -> &str {

@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 
 use super::anonymous::Names;
 use super::written;
-use crate::checkpoint::CheckpointReading;
-use crate::measures::{Moment, Offset, TopicPartition, Unread};
+use crate::checkpoint::{self, CheckpointReading, OlderEntry};
+use crate::measures::{BatchId, Moment, Offset, TopicPartition, Unread};
 use crate::readers::stores::{CheckpointFiles, CheckpointStore};
 use crate::readers::{AgeRequest, BrokerReader, CheckpointReader, RequestCounts, WantedTopic};
 use crate::retention::{Age, ClusterReading};
@@ -31,6 +31,8 @@ pub struct Recorder {
 #[derive(Debug, Default)]
 pub(super) struct Heard {
     pub(super) checkpoints: Vec<Result<CheckpointFiles, Unread>>,
+    /// Files of older batches that were read besides, by path.
+    pub(super) older: BTreeMap<String, Vec<u8>>,
     pub(super) cluster: Option<Result<ClusterReading, Unread>>,
     pub(super) latest: BTreeMap<TopicPartition, Result<Offset, Unread>>,
     pub(super) ages: BTreeMap<(TopicPartition, Offset), Age>,
@@ -63,7 +65,10 @@ impl Recorder {
 
     /// Ends a round: what changed in it becomes a step. A clock that stepped back cannot be told, and is not.
     pub fn step(&mut self, at: Moment, told: &str) {
-        let heard = std::mem::take(&mut *lock(&self.heard));
+        let mut heard = std::mem::take(&mut *lock(&self.heard));
+        for files in heard.checkpoints.iter_mut().flatten() {
+            files.contents.extend(heard.older.clone());
+        }
         let mut step = Map::new();
         step.insert("at".to_owned(), json!(told));
         let mut reads = heard.checkpoints.iter();
@@ -126,6 +131,19 @@ impl CheckpointReader for HeardCheckpoint {
             };
             lock(&self.heard).checkpoints.push(files);
             reading
+        }
+        .boxed()
+    }
+
+    fn older(&self, batches: &[BatchId], deadline: Duration) -> BoxFuture<'_, BTreeMap<BatchId, OlderEntry>> {
+        let batches = batches.to_vec();
+        async move {
+            let files = self.store.older_files(&batches, deadline).await;
+            let entry = |(batch, bytes): (&BatchId, &Vec<u8>)| Some((*batch, checkpoint::older_entry(bytes)?));
+            let entries = files.iter().filter_map(entry).collect();
+            let named = files.into_iter().map(|(batch, bytes)| (format!("offsets/{batch}"), bytes));
+            lock(&self.heard).older.extend(named);
+            entries
         }
         .boxed()
     }

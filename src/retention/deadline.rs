@@ -14,7 +14,7 @@ use super::reading::Age;
 use crate::measures::{Moment, Offset};
 
 /// A moment that may never come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Deadline {
     /// At this moment.

@@ -1,6 +1,7 @@
 //! WHEN. One loop per cluster, one per discovery, and the board where what they found hangs.
 
 mod checkpoints;
+mod closer;
 mod discovery;
 mod findings;
 mod known;

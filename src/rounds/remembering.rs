@@ -1,26 +1,32 @@
 //! Between the rounds of a cluster and the ledger.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use tracing::{error, info};
 
 use super::round::Found;
 use super::state::ClusterState;
 use super::targets::ClusterTarget;
-use crate::ledger::{Acknowledgement, Health, Loaded, NotedEvent, RoundNotes};
+use crate::ledger::{Acknowledgement, Health, Loaded, NotedEvent, Piece, Remembered, RoundNotes, Written};
 use crate::metrics::exposition::LedgerHealth;
+use crate::process::clock::Clock;
 
 /// Whether a query is there of which nothing is remembered yet.
 pub(super) fn newcomers(state: &ClusterState, target: &ClusterTarget) -> bool {
     target.queries.iter().any(|query| !state.memories.contains_key(&query.name))
 }
 
-/// Forgets the queries that are no longer there. The ledger keeps what it knows of them, should they come back.
+/// Forgets the queries that are no longer there.
 pub(super) fn let_go(state: &mut ClusterState, target: &ClusterTarget) {
     let here: BTreeSet<&String> = target.queries.iter().map(|query| &query.name).collect();
-    state.memories.retain(|name, _| here.contains(name));
-    state.topics.retain(|name, _| here.contains(name));
-    state.checkpoint_polls.retain(|name, _| here.contains(name));
+    state.keep(|name| here.contains(name));
+}
+
+/// A process that begins with what the ledger remembers of the cluster's queries.
+pub(super) fn began(clock: Clock, target: &ClusterTarget, loaded: Loaded) -> ClusterState {
+    let mut state = ClusterState { clock, opened: loaded.remembered.opened, ..ClusterState::default() };
+    take_over(&mut state, target, loaded);
+    state
 }
 
 /// Takes over what the ledger remembers of the cluster's queries, but of those that this process has seen itself.
@@ -31,8 +37,7 @@ pub(super) fn take_over(state: &mut ClusterState, target: &ClusterTarget, loaded
             continue;
         }
         let Some(memory) = memories.remove(&query.name) else { continue };
-        state.topics.entry(query.name.clone()).or_default().extend(memory.topics.keys().cloned());
-        state.memories.insert(query.name.clone(), memory);
+        state.remember(query.name.clone(), memory);
     }
     state.gaps_unresolved = loaded.remembered.unresolved;
 }
@@ -51,16 +56,22 @@ pub(super) fn hear(state: &mut ClusterState, said: Vec<Acknowledgement>) -> Vec<
     heard
 }
 
-/// What the judgement remembers of each query, as text.
-pub(super) fn written_memories(state: &ClusterState) -> BTreeMap<String, String> {
-    let mut memories = BTreeMap::new();
-    for (query, memory) in &state.memories {
-        match serde_json::to_string(memory) {
-            Ok(memory) => drop(memories.insert(query.clone(), memory)),
-            Err(cause) => error!(query, error = %cause, "the query's memory cannot be written down"),
-        }
+/// What of the memories the ledger lacks.
+pub(super) fn unwritten(state: &ClusterState) -> Vec<Piece> {
+    state.written.changes(&state.memories).unwrap_or_else(|cause| {
+        error!(error = %cause, "what is remembered of the queries cannot be written down");
+        Vec::new()
+    })
+}
+
+/// Takes note of what the ledger says after a round. What it did not take is brought again.
+pub(super) fn settle(state: &mut ClusterState, remembered: Remembered, pieces: Vec<Piece>) {
+    if remembered.health.up && remembered.opened != state.opened {
+        (state.opened, state.written) = (remembered.opened, Written::default());
+    } else if remembered.health.up {
+        state.written.accept(pieces);
     }
-    memories
+    state.gaps_unresolved = remembered.unresolved;
 }
 
 /// What this round leaves behind, memories apart.
@@ -75,7 +86,7 @@ pub(super) fn notes(target: &ClusterTarget, found: &Found, acknowledged: Vec<i64
     RoundNotes {
         cluster: target.name.clone(),
         at: found.finished_at,
-        memories: BTreeMap::new(),
+        memories: Vec::new(),
         findings: found.findings.clone(),
         events: events.collect(),
         acknowledged,

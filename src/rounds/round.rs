@@ -8,13 +8,14 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use super::checkpoints::{CheckpointPoll, read_all};
+use super::closer;
 use super::findings::{Before, findings};
 use super::state::ClusterState;
 use super::targets::{ClusterTarget, QueryTarget};
-use crate::judgement::{Isolation, QueryMemory, QueryVerdict, Questions, Sighting, judge, questions};
+use crate::judgement::{Entry, Isolation, QueryMemory, QueryVerdict, Questions, Sighting, judge, questions};
 use crate::ledger::Finding;
 use crate::measures::{Moment, Offset, TopicName, TopicPartition, Unread};
-use crate::readers::{AgeRequest, WantedTopic};
+use crate::readers::WantedTopic;
 use crate::retention::{ClusterReading, TopicSight};
 
 /// What one round found.
@@ -54,16 +55,17 @@ pub async fn once(
     let topics = topics_of(&queries, &checkpoints, state);
     let mut cluster = target.brokers.topics(&topics, deadline / 3).await;
 
+    let mut histories = BTreeMap::new();
     if let Ok(cluster) = &mut cluster {
         let mut asked = ask(&target.queries, state, &checkpoints, cluster);
         if check_doubts(target, state, places, &asked, &mut checkpoints, cluster, deadline / 6).await {
             asked = ask(&target.queries, state, &checkpoints, cluster);
         }
-        look_up_ages(target, state, asked, cluster, deadline / 6).await;
+        histories = closer::look(target, state, asked, &checkpoints, cluster, deadline / 6).await;
     }
 
     let finished_at = state.clock.now();
-    let (verdicts, findings) = judge_all(target, state, &checkpoints, &cluster, finished_at);
+    let (verdicts, findings) = judge_all(target, state, &checkpoints, &histories, &cluster, finished_at);
     Found { started_at, finished_at, took: started.elapsed(), cluster, checkpoints, verdicts, findings }
 }
 
@@ -126,33 +128,6 @@ fn replace_latest(cluster: &mut ClusterReading, partition: &TopicPartition, late
     }
 }
 
-/// Look-ups by time, for those partitions alone that have something unread.
-async fn look_up_ages(
-    target: &ClusterTarget,
-    state: &ClusterState,
-    asked: Vec<(usize, Questions)>,
-    cluster: &mut ClusterReading,
-    deadline: Duration,
-) {
-    let mut wanted: Vec<(TopicPartition, Offset)> = asked.into_iter().flat_map(|(_, asked)| asked.ages).collect();
-    wanted.sort();
-    wanted.dedup();
-    let requests: Vec<AgeRequest> =
-        wanted.into_iter().filter_map(|(partition, committed)| age_request(cluster, partition, committed)).collect();
-    if !requests.is_empty() {
-        cluster.ages = target.brokers.ages(&requests, state.clock.now(), deadline).await;
-    }
-}
-
-fn age_request(cluster: &ClusterReading, partition: TopicPartition, committed: Offset) -> Option<AgeRequest> {
-    let TopicSight::Seen(topic) = cluster.topics.get(&partition.topic)? else { return None };
-    let bounds = *topic.partitions.get(&partition.partition)?.as_ref().ok()?;
-    let limits = topic.limits.as_ref().and_then(|limits| limits.as_ref().ok());
-    let retention_ms = limits.and_then(|limits| limits.retention_ms);
-    let retention = retention_ms.and_then(|millis| u64::try_from(millis).ok()).map(Duration::from_millis);
-    Some(AgeRequest { partition, committed, topic_id: topic.topic_id, bounds, retention })
-}
-
 /// What each query's judgement would like to know beside what was read.
 fn ask(
     queries: &[QueryTarget],
@@ -174,17 +149,18 @@ fn judge_all(
     target: &ClusterTarget,
     state: &mut ClusterState,
     checkpoints: &[CheckpointPoll],
+    histories: &BTreeMap<usize, Vec<Entry>>,
     cluster: &Result<ClusterReading, Unread>,
     now: Moment,
 ) -> (Vec<QueryVerdict>, Vec<Finding>) {
     let mut verdicts = Vec::with_capacity(target.queries.len());
     let mut found = Vec::new();
-    for (query, poll) in target.queries.iter().zip(checkpoints) {
+    for (at, (query, poll)) in target.queries.iter().zip(checkpoints).enumerate() {
         let sighting = Sighting {
             now,
             checkpoint: poll.outcome.as_ref(),
             cluster: cluster.as_ref(),
-            history: &[],
+            history: histories.get(&at).map_or(&[], Vec::as_slice),
             superseded: query.superseded,
         };
         let memory = state.memories.remove(&query.name).unwrap_or_default();

@@ -11,11 +11,12 @@ use tracing::{info, warn};
 use super::board::Board;
 use super::news::{Change, change};
 use super::publish::{cluster_round, remembered_round};
-use super::remembering::{hear, let_go, newcomers, notes, published_health, take_over, written_memories};
+use super::remembering::{began, hear, let_go, newcomers, notes, published_health, settle, take_over, unwritten};
 use super::round::{Found, once};
 use super::state::ClusterState;
 use super::targets::ClusterTarget;
 use crate::ledger::Ledger;
+use crate::process::clock::Clock;
 
 /// Runs rounds over one cluster until `stop` is cancelled. Each is remembered by the ledger, then hung on the board, so
 /// that what was ever visible is remembered. A round that is cut off by `stop` is thrown away: half a round is not an
@@ -28,11 +29,11 @@ pub async fn run(
     ledger: Arc<dyn Ledger>,
     board: Arc<Board>,
     places: Arc<Semaphore>,
+    clock: Clock,
     stop: CancellationToken,
 ) {
     let mut target = Arc::clone(&targets.borrow_and_update());
-    let mut state = ClusterState::default();
-    take_over(&mut state, &target, ledger.load(&target.name).await);
+    let mut state = began(clock, &target, ledger.load(&target.name).await);
     board.publish(remembered_round(&target, &state));
     let mut ticks = rhythm(target.poll_interval);
     loop {
@@ -59,11 +60,12 @@ pub async fn run(
         log_transitions(&target, &state, &found);
         let mut notes = notes(&target, &found, heard);
         if ledger.keeps_memories() {
-            notes.memories = written_memories(&state);
+            notes.memories = unwritten(&state);
         }
+        let pieces = notes.memories.clone();
         let remembered = ledger.remember(notes).await;
-        state.gaps_unresolved = remembered.unresolved;
         board.set_ledger(published_health(remembered.health));
+        settle(&mut state, remembered, pieces);
         let round = cluster_round(&target, &mut state, found);
         board.publish(round);
     }

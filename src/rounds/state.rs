@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::judgement::QueryMemory;
+use crate::ledger::Written;
 use crate::measures::{Moment, TopicName, Unread};
 use crate::metrics::snapshot::Polls;
 use crate::process::clock::Clock;
@@ -15,6 +16,10 @@ pub struct ClusterState {
     pub clock: Clock,
     /// What the judgement remembers, by query.
     pub memories: BTreeMap<String, QueryMemory>,
+    /// What of it the ledger has.
+    pub written: Written,
+    /// How often the ledger was opened when that was true.
+    pub opened: u64,
     /// Gap records that nobody has settled, by query and topic; absent while the ledger does not answer.
     pub gaps_unresolved: Option<BTreeMap<String, BTreeMap<TopicName, u64>>>,
     /// Topics that a query's checkpoint ever named, by query.
@@ -23,6 +28,31 @@ pub struct ClusterState {
     pub cluster_polls: Polls,
     /// How the polls of each checkpoint went, by query.
     pub checkpoint_polls: BTreeMap<String, Polls>,
+}
+
+impl ClusterState {
+    /// A process that begins with what an earlier one remembered of these queries.
+    #[must_use]
+    pub fn remembering(clock: Clock, memories: BTreeMap<String, QueryMemory>) -> Self {
+        let mut state = Self { clock, ..Self::default() };
+        memories.into_iter().for_each(|(query, memory)| state.remember(query, memory));
+        state
+    }
+
+    /// Takes over what the ledger remembers of a query.
+    pub(super) fn remember(&mut self, query: String, memory: QueryMemory) {
+        self.topics.entry(query.clone()).or_default().extend(memory.topics.keys().cloned());
+        self.written.insert(&query, &memory);
+        self.memories.insert(query, memory);
+    }
+
+    /// Forgets the queries that are no longer there. The ledger keeps what it knows of them, should they come back.
+    pub(super) fn keep(&mut self, here: impl Fn(&String) -> bool) {
+        self.memories.retain(|name, _| here(name));
+        self.written.retain(&here);
+        self.topics.retain(|name, _| here(name));
+        self.checkpoint_polls.retain(|name, _| here(name));
+    }
 }
 
 /// Counts one poll.

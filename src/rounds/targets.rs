@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::checkpoint::{CheckpointReading, SourceReading};
+use crate::checkpoint::CheckpointReading;
 use crate::judgement::QuerySettings;
 use crate::metrics::snapshot::Publishing;
 use crate::readers::{BrokerReader, CheckpointReader};
@@ -64,15 +64,17 @@ impl SourceFilter {
     #[must_use]
     pub fn apply(&self, mut reading: CheckpointReading) -> CheckpointReading {
         let ids: BTreeSet<String> = reading.sources.iter().map(|source| source.id.clone()).collect();
-        reading.sources.retain(|source| self.keeps(source, &ids));
+        reading.sources.retain(|source| self.keeps(&source.id, source.index, &ids));
         reading
     }
 
-    /// A number means the source with that id, and only where there is none the source at that position: ids are
-    /// numbers as well, and not always those of the positions.
-    fn keeps(&self, source: &SourceReading, ids: &BTreeSet<String>) -> bool {
-        let position = Some(source.index.to_string()).filter(|position| !ids.contains(position));
+    /// Whether the source with this id, at this place in a log that has sources with these `ids`, belongs to this
+    /// cluster. A number means the source with that id, and only where there is none the source at that position: ids
+    /// are numbers as well, and not always those of the positions.
+    #[must_use]
+    pub fn keeps(&self, id: &str, index: usize, ids: &BTreeSet<String>) -> bool {
+        let position = Some(index.to_string()).filter(|position| !ids.contains(position));
         let by_position = || self.exceptions.get(&position?);
-        *self.exceptions.get(&source.id).or_else(by_position).unwrap_or(&self.by_default)
+        *self.exceptions.get(id).or_else(by_position).unwrap_or(&self.by_default)
     }
 }

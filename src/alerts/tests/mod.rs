@@ -1,5 +1,6 @@
 //! Tests of the rules, by subject.
 
+mod held;
 mod promises;
 mod shares;
 mod written;

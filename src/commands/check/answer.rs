@@ -31,7 +31,9 @@ pub(super) fn of(target: &ClusterTarget, found: &Found) -> Vec<QueryAnswer> {
     queries
         .map(|((query, poll), verdict)| {
             let restart = |fail_on_data_loss| match (&poll.outcome, &found.cluster) {
-                (Ok(reading), Ok(cluster)) => predict(reading, cluster, &query.settings, fail_on_data_loss),
+                (Ok(reading), Ok(cluster)) => {
+                    warned(predict(reading, cluster, &query.settings, fail_on_data_loss), verdict)
+                }
                 (Err(unread), _) => Restart::unknown(format!("the checkpoint was not read: {unread}")),
                 (_, Err(unread)) => Restart::unknown(format!("the cluster was not read: {unread}")),
             };
@@ -50,6 +52,16 @@ pub(super) fn of(target: &ClusterTarget, found: &Found) -> Vec<QueryAnswer> {
             }
         })
         .collect()
+}
+
+/// Spark knows no topic by its id: it reads on in another log from the old position, and says nothing.
+fn warned(restart: Restart, verdict: &QueryVerdict) -> Restart {
+    let foreign = |partition: &&PartitionVerdict| {
+        matches!(partition.state, PartitionState::Recreated | PartitionState::Unverified)
+    };
+    let Some(partition) = verdict.partitions.values().find(foreign) else { return restart };
+    let detail = format!("{}; Spark does not notice that {}", restart.detail, partition.reason);
+    Restart { detail, ..restart }
 }
 
 fn sources(reading: Option<&CheckpointReading>) -> BTreeMap<TopicPartition, String> {
@@ -78,6 +90,13 @@ impl QueryAnswer {
         let checkpoint = self.verdict.unreadable.as_ref().map(|unread| format!("checkpoint not read: {unread}"));
         let cluster = self.cluster_unread.as_ref().map(|unread| format!("cluster not read: {unread}"));
         checkpoint.into_iter().chain(cluster).collect()
+    }
+
+    /// Whether the positions speak of another log than the one that is there now.
+    fn is_about_another_log(&self) -> bool {
+        const ANOTHER: [Condition; 4] =
+            [Condition::ClusterMismatch, Condition::Recreated, Condition::BeyondEnd, Condition::Unverified];
+        ANOTHER.iter().any(|condition| self.verdict.conditions.contains(condition))
     }
 
     /// Whether there is something that somebody should act on.
@@ -136,7 +155,7 @@ impl QueryAnswer {
             return Vec::new();
         }
         let lost = self.lost_offsets().unwrap_or(0);
-        if lost == 0 && matches!(self.restart.outcome, Outcome::Starts) {
+        if lost == 0 && matches!(self.restart.outcome, Outcome::Starts) && !self.is_about_another_log() {
             let why = "nothing is lost: restart the query as it is, with the checkpoint as it is".to_owned();
             return vec![Recovery { path: "none_needed", why, command: None }];
         }

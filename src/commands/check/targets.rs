@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 
@@ -15,12 +16,12 @@ use crate::rounds::ClusterTarget;
 /// The names under which a pair given by hand is answered.
 const BY_HAND: &str = "given";
 
-/// The clusters to ask, each with the queries to check there; and whether all of them are known: a place that could not
+/// The clusters to ask, each with the queries to check there; where a daemon keeps its ledger; and whether all of them are known: a place that could not
 /// be looked through may hold more.
 ///
 /// # Errors
 /// When the configuration is invalid, or names no such query.
-pub(super) async fn of(args: &CheckArgs) -> anyhow::Result<(Vec<ClusterTarget>, bool)> {
+pub(super) async fn of(args: &CheckArgs) -> anyhow::Result<(Vec<ClusterTarget>, Option<PathBuf>, bool)> {
     let (config, is_complete) = match (&args.checkpoint, &args.bootstrap_servers) {
         (Some(checkpoint), Some(servers)) => (by_hand(args, checkpoint, servers)?, true),
         _ => watched(args).await?,
@@ -36,7 +37,7 @@ pub(super) async fn of(args: &CheckArgs) -> anyhow::Result<(Vec<ClusterTarget>, 
     if targets.is_empty() {
         bail!("there is no query to check: configure one, or give --checkpoint and --bootstrap-servers");
     }
-    Ok((targets, is_complete))
+    Ok((targets, config.state_dir, is_complete))
 }
 
 /// What the daemon would watch. Nothing is looked through for queries that are configured.

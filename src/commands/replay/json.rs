@@ -7,8 +7,9 @@ use serde_json::{Map, Value, json};
 use super::Played;
 use crate::commands::times::{deadline, rfc3339};
 use crate::judgement::{Certainty, Event, PartitionVerdict, QueryVerdict};
+use crate::ledger::Gap;
 use crate::measures::Offset;
-use crate::replay::{self, Gap, Scenario};
+use crate::replay::{self, Scenario};
 
 /// One list; with several checkpoints, one list per name.
 #[must_use]
@@ -71,10 +72,10 @@ fn total(verdict: &QueryVerdict, certainty: Certainty) -> u64 {
 
 fn gap(gap: &Gap) -> Value {
     json!({
-        "topic": gap.partition.topic.as_ref(),
-        "partition": gap.partition.partition,
-        "from": gap.from.get(),
-        "to": gap.to.get(),
+        "topic": gap.topic,
+        "partition": gap.partition,
+        "from": gap.from,
+        "to": gap.to,
         "certainty": gap.certainty.label(),
     })
 }

@@ -147,8 +147,34 @@ fn what_is_worth_asking() {
     let below = ask(&seen(world(100, 130, 200)));
     assert_eq!((below.reread_checkpoint, &below.latest_again[..]), (true, &[orders(0)][..]));
     let first = ask(&world(100, 0, 200));
-    assert_eq!((first.history, &first.oldest[..]), (true, &[orders(0)][..]));
+    assert_eq!((&first.history[..], &first.oldest[..]), (&[][..], &[orders(0)][..]));
     let mut recreated = seen(world(200, 0, 200));
     recreated.orders().topic_id = Some(TopicId([2; 16]));
     assert!(ask(&recreated).reread_checkpoint);
+}
+
+#[test]
+fn which_older_entries_are_worth_reading() {
+    let ask = |story: &World| {
+        let (checkpoint, cluster) = (story.checkpoint.as_ref().unwrap(), story.cluster.as_ref().unwrap());
+        questions(&story.settings, checkpoint, cluster, &story.memory).history
+    };
+    // Earliest passed what several batches read since the last look: the first of them may have been in time.
+    let mut passed = world(100, 0, 200);
+    passed.age(0, 100, 0).round(0);
+    passed.commit(8, &[(0, 700)]).commit(9, &[(0, 1500)]).bounds(0, 600, 1500);
+    assert_eq!(ask(&passed), [BatchId(8)]);
+    // Where size cuts as well, no deadline proves anything.
+    let mut by_size = passed.clone();
+    if let Some(Ok(limits)) = &mut by_size.orders().limits {
+        limits.retention_bytes = Some(1000);
+    }
+    assert_eq!(ask(&by_size), []);
+    // At first sight a record that is younger than the oldest batch on disk makes each of them a witness.
+    let mut first = world(100, 0, 200);
+    first.commit(8, &[(0, 100)]);
+    first.partition(0).oldest = Some((offset(3), at(0)));
+    assert_eq!(ask(&first), [BatchId(7)]);
+    first.partition(0).oldest = Some((offset(3), at(-1000)));
+    assert_eq!(ask(&first), []);
 }

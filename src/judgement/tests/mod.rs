@@ -7,7 +7,9 @@ mod loss;
 mod numbers;
 mod properties;
 mod queries;
+mod rhythm;
 mod states;
+mod untold;
 
 use std::collections::BTreeMap;
 use std::time::Duration;

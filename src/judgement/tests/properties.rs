@@ -6,7 +6,7 @@ use super::*;
 
 /// What happens to a log and to the query that reads it.
 #[derive(Clone, Debug)]
-enum Step {
+pub(super) enum Step {
     Produce(i64),
     Plan(i64),
     Read,
@@ -15,7 +15,7 @@ enum Step {
     Look,
 }
 
-fn step() -> impl Strategy<Value = Step> {
+pub(super) fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         (1..30_i64).prop_map(Step::Produce),
         (1..30_i64).prop_map(Step::Plan),
@@ -27,7 +27,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 /// A log in which every offset knows whether a batch read it before it was deleted.
-struct Truth {
+pub(super) struct Truth {
     earliest: i64,
     committed: i64,
     open: Option<(i64, bool)>,
@@ -37,11 +37,16 @@ struct Truth {
 }
 
 impl Truth {
+    /// Ten records, none of them read.
+    pub(super) fn begin() -> Self {
+        Self { earliest: 0, committed: 0, open: None, batch: 7, read: vec![false; 10], deleted_unread: 0 }
+    }
+
     fn latest(&self) -> i64 {
         i64::try_from(self.read.len()).unwrap()
     }
 
-    fn happen(&mut self, step: &Step) {
+    pub(super) fn happen(&mut self, step: &Step) {
         match *step {
             Step::Produce(count) => self.read.extend((0..count).map(|_| false)),
             Step::Plan(count) if self.open.is_none() && self.committed < self.latest() => {
@@ -71,7 +76,7 @@ impl Truth {
         }
     }
 
-    fn show(&self, world: &mut World) {
+    pub(super) fn show(&self, world: &mut World) {
         world.commit(self.batch, &[(0, self.committed)]).bounds(0, self.earliest, self.latest());
         if let Some((end, _)) = self.open {
             let now = world.now;
@@ -82,7 +87,7 @@ impl Truth {
 
 /// Certain and possible loss after the story, and what was really lost, at each look.
 fn live(steps: &[Step], mut looks: impl FnMut(usize) -> bool) -> Vec<(u64, u64, u64)> {
-    let mut truth = Truth { earliest: 0, committed: 0, open: None, batch: 7, read: vec![false; 10], deleted_unread: 0 };
+    let mut truth = Truth::begin();
     let mut story = world(0, 0, 10);
     story.round(0);
     let mut seen = Vec::new();
@@ -178,10 +183,10 @@ proptest! {
     }
 }
 
-const PARTITIONS: i32 = 4;
+pub(super) const PARTITIONS: i32 = 4;
 
 /// Any four partitions: positions, bounds and planned offsets in any order, ages known or not.
-fn any_world() -> impl Strategy<Value = World> {
+pub(super) fn any_world() -> impl Strategy<Value = World> {
     let partition = (0..100_i64, 0..100_i64, 0..100_i64, prop::option::of(0..100_i64), prop::option::of(0..5000_i64));
     (prop::collection::vec(partition, 4), any::<bool>(), -900..30_i64).prop_map(|(partitions, open, planned_at)| {
         let mut world = world(0, 0, 0);

@@ -1,10 +1,22 @@
--- What the judgement remembers, one row per query and cluster.
+-- What the judgement remembers of a query as a whole, one row per query and cluster.
 CREATE TABLE query_memory (
     query         TEXT NOT NULL,
     kafka_cluster TEXT NOT NULL,
     memory        TEXT NOT NULL,
     remembered_at TEXT NOT NULL,
     PRIMARY KEY (query, kafka_cluster)
+);
+
+-- What it remembers of each partition. The window of bounds is long, and written less often than the rest.
+CREATE TABLE partition_memory (
+    query         TEXT NOT NULL,
+    kafka_cluster TEXT NOT NULL,
+    topic         TEXT NOT NULL,
+    partition     INTEGER NOT NULL,
+    memory        TEXT NOT NULL,
+    bounds        TEXT,
+    remembered_at TEXT NOT NULL,
+    PRIMARY KEY (query, kafka_cluster, topic, partition)
 );
 
 -- Offsets that Kafka deleted before the query had committed them. Numbers are never used twice.

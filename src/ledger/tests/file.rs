@@ -10,7 +10,7 @@ use crate::judgement::Certainty::{Certain, Possible};
 use crate::judgement::{Event, EventKind, QueryMemory};
 use crate::ledger::{
     Acknowledge, Desk, DeskError, FileLedger, Finding, Gap, Ledger, NotedEvent, OpenError, RecoveryPath,
-    RecoveryStatus, RoundNotes, Settlement,
+    RecoveryStatus, RoundNotes, Settlement, Written,
 };
 use crate::measures::Moment;
 
@@ -20,10 +20,11 @@ pub(super) const NOW: Moment = Moment::from_millis(1_796_007_188_000);
 pub(super) fn round(findings: Vec<Finding>) -> RoundNotes {
     let mut memory = QueryMemory::default();
     memory.event_totals.insert(EventKind::PositionMovedBack, (2, NOW));
+    let memories = BTreeMap::from([("orders".to_owned(), memory)]);
     RoundNotes {
         cluster: "main".to_owned(),
         at: NOW,
-        memories: BTreeMap::from([("orders".to_owned(), serde_json::to_string(&memory).unwrap())]),
+        memories: Written::default().changes(&memories).unwrap(),
         findings,
         events: Vec::new(),
         acknowledged: Vec::new(),

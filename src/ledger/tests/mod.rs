@@ -2,4 +2,5 @@
 
 mod file;
 mod merging;
+mod pieces;
 mod trouble;

@@ -1,15 +1,17 @@
 //! A file that does not work: the daemon runs on, says so, and writes when it can.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use tempfile::tempdir;
 
-use super::file::{life, ranges, round};
+use super::file::{NOW, life, ranges, round};
 use super::merging::gap;
 use crate::judgement::Certainty::Certain;
+use crate::judgement::{Event, EventKind};
 use crate::ledger::writer::{FILE_NAME, Writer};
-use crate::ledger::{FileLedger, Health};
+use crate::ledger::{FileLedger, Health, NotedEvent};
 
 const WELL: Health = Health { persistent: true, up: true };
 const UNWELL: Health = Health { persistent: false, up: false };
@@ -77,7 +79,14 @@ async fn a_full_disk_costs_nothing_once_there_is_room() {
     let connection = writer.connection.as_mut().unwrap();
     sqlx::query("PRAGMA max_page_count = 1").fetch_all(connection).await.unwrap();
     let mut large = round(vec![gap(10, 30, Certain)]);
-    large.memories.insert("returns".to_owned(), "x".repeat(1 << 20));
+    let event = Event {
+        kind: EventKind::PositionMovedBack,
+        at: NOW,
+        topic: None,
+        detail: "x".repeat(1 << 20),
+        positions: BTreeMap::new(),
+    };
+    large.events.push(NotedEvent { query: "orders".to_owned(), kafka_cluster: "main".to_owned(), event });
     let full = writer.remember(large).await;
     assert_eq!(full.health, UNWELL);
     assert_eq!(ranges(folder.path()).await, [(0, 10)], "half a round is no round");

@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures::FutureExt;
 use futures::future::BoxFuture;
+use futures::{FutureExt, StreamExt};
 use object_store::ObjectMeta;
 use object_store::path::{Path, PathPart};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use super::failure::{Failure, reason_of};
 use super::local;
@@ -21,12 +21,14 @@ use super::memory::{KeptFile, Memory, Standstill};
 use super::opening::Stores;
 use super::settings::StoreSettings;
 use super::shared::{Fetched, LARGEST_FILE, SharedStore, is_same_tag};
-use crate::checkpoint::{self, CheckpointReading, Listing, LogEntry, ProblemKind};
-use crate::measures::{Moment, Reason, Unread};
+use crate::checkpoint::{self, CheckpointReading, Listing, LogEntry, OlderEntry, ProblemKind};
+use crate::measures::{BatchId, Moment, Reason, Unread};
 use crate::readers::CheckpointReader;
 
 /// How long a query gets to finish what it was writing.
 const PAUSE: Duration = Duration::from_millis(200);
+/// So many older entries are fetched side by side.
+const FILES_AT_ONCE: usize = 8;
 /// How often a file that is missing, empty or cut short is looked at again.
 const MOST_REPEATS: u32 = 3;
 
@@ -150,6 +152,22 @@ impl CheckpointStore {
     pub async fn read_with_files(&self, deadline: Duration) -> Result<(CheckpointReading, CheckpointFiles), Unread> {
         let pass = within(deadline, &self.display, self.read_settled(Instant::now() + deadline)).await?;
         Ok((pass.reading, pass.files))
+    }
+
+    /// The bytes of `offsets/` of these batches, as far as they are there and come in time.
+    pub async fn older_files(&self, batches: &[BatchId], deadline: Duration) -> BTreeMap<BatchId, Vec<u8>> {
+        let until = Instant::now() + deadline;
+        let fetch = |batch: BatchId| async move {
+            let path = self.path(&format!("offsets/{batch}"));
+            let Ok(Fetched::File(_, bytes)) = self.store.fetch(&path, None, &self.gets).await else { return None };
+            Some((batch, bytes.to_vec()))
+        };
+        let mut fetched = futures::stream::iter(batches.iter().copied().map(fetch)).buffer_unordered(FILES_AT_ONCE);
+        let mut found = BTreeMap::new();
+        while let Ok(Some(next)) = timeout_at(until, fetched.next()).await {
+            found.extend(next);
+        }
+        found
     }
 
     /// Reads until the checkpoint makes sense or has had its chances: what looks half written is looked at again three
@@ -325,6 +343,15 @@ impl CheckpointReader for CheckpointStore {
         async move {
             let until = Instant::now() + deadline;
             within(deadline, &self.display, self.read_cheaply(until)).await
+        }
+        .boxed()
+    }
+
+    fn older(&self, batches: &[BatchId], deadline: Duration) -> BoxFuture<'_, BTreeMap<BatchId, OlderEntry>> {
+        let batches = batches.to_vec();
+        async move {
+            let found = self.older_files(&batches, deadline).await;
+            found.into_iter().filter_map(|(batch, bytes)| Some((batch, checkpoint::older_entry(&bytes)?))).collect()
         }
         .boxed()
     }

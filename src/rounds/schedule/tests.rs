@@ -67,7 +67,7 @@ struct Counting(Mutex<u64>);
 
 impl Counting {
     fn remembered() -> Remembered {
-        Remembered { health: Health { persistent: true, up: true }, unresolved: Some(BTreeMap::new()) }
+        Remembered { health: Health { persistent: true, up: true }, unresolved: Some(BTreeMap::new()), opened: 0 }
     }
 }
 
@@ -139,7 +139,8 @@ async fn a_change_of_the_targets_begins_a_round_and_forgets_who_left() {
     let targets = watch::Sender::new(target(&["first"], AN_HOUR));
     let (board, stop) = (Arc::new(Board::default()), CancellationToken::new());
     let (ledger, places) = (Arc::new(Counting::default()), Arc::new(Semaphore::new(AT_ONCE)));
-    let looping = tokio::spawn(run(targets.subscribe(), ledger, Arc::clone(&board), places, stop.clone()));
+    let looping =
+        tokio::spawn(run(targets.subscribe(), ledger, Arc::clone(&board), places, Clock::default(), stop.clone()));
     let began = Instant::now();
     assert_eq!(told(after(&board, 1).await.as_ref()), [("first", 1, 1)]);
     // whoever comes is told with what the ledger remembers; whoever is here keeps what this process saw

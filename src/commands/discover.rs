@@ -55,8 +55,16 @@ pub async fn run(args: &DiscoverArgs, out: &mut dyn Write) -> anyhow::Result<Exi
         Some(_) => store_settings(&args.source.load()?).context(Ended::with(ExitCode::Configuration, "not usable"))?,
         None => BTreeMap::new(),
     };
+    run_in(&mut Stores::new(settings, args.timeout), args, out).await
+}
+
+/// The same with stores that are made already.
+///
+/// # Errors
+/// As [`run`].
+pub async fn run_in(stores: &mut Stores, args: &DiscoverArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
     let search = Search { depth: args.depth, include: args.include.clone(), exclude: args.exclude.clone() };
-    let place = Stores::new(settings, args.timeout)
+    let place = stores
         .prefix(&args.location, args.store.as_deref(), search)
         .context(Ended::with(ExitCode::Usage, "this location can not be opened"))?;
     let looked = place.look(&BTreeSet::new(), args.timeout).await;

@@ -11,6 +11,7 @@ from .cases import MAKERS, Cases
 from .kafka import Broker
 from .prometheus import Prometheus
 from .spark import Spark
+from .stores import KINDS
 from .waiting import wait_until
 from .webhook import Webhook
 
@@ -53,6 +54,21 @@ def spark(tmp_path_factory):
 def cases(broker, spark, tmp_path_factory):
     """The situations of cases.py, each made once: `cases["aged_out"]`. They are for looking at only."""
     return Cases(broker, spark, tmp_path_factory.mktemp("cases"))
+
+
+@pytest.fixture(scope="session")
+def started(tmp_path_factory):
+    """The stores that tests share, each started when it is first asked for: `started("s3")`."""
+    made = {}
+
+    def get(kind: str):
+        if kind not in made:
+            made[kind] = KINDS[kind](tmp_path_factory.mktemp(kind))
+        return made[kind]
+
+    yield get
+    for one in made.values():
+        one.stop()
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::io;
+use std::time::Duration;
 
 use object_store::client::{HttpError, HttpErrorKind};
 
@@ -23,7 +24,10 @@ pub(super) enum Verdict {
     /// It answers; only this request failed.
     Answers,
     /// It asked for fewer requests.
-    Throttles,
+    Throttles {
+        /// For how long, if it said so.
+        at_least: Option<Duration>,
+    },
     /// It does not answer.
     Silent,
 }
@@ -52,7 +56,10 @@ pub(super) fn classify(error: &object_store::Error, answers: Answers) -> Failure
         }
         Some(401 | 403 | 407) => return failure(Reason::Denied, Verdict::Answers, ""),
         Some(404) => return failure(Reason::NotFound, Verdict::Answers, "no such bucket or container"),
-        Some(429 | 503) => return failure(Reason::Unreachable, Verdict::Throttles, "the store is overloaded"),
+        Some(429 | 503) => {
+            let verdict = Verdict::Throttles { at_least: answers.retry_after };
+            return failure(Reason::Unreachable, verdict, "the store is overloaded");
+        }
         Some(301 | 302 | 307 | 308) => {
             return failure(Reason::Unreachable, Verdict::Answers, "it lies in another region or at another endpoint");
         }

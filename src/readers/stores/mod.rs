@@ -20,6 +20,6 @@ mod tests;
 
 pub use checkpoint_store::{CheckpointFiles, CheckpointStore, RequestCounts};
 pub use discovery::{Prefix, Search};
-pub use location::StoreError;
+pub use location::{StoreError, shown};
 pub use opening::{PlaceKey, Stores};
 pub use settings::{StoreKind, StoreSecret, StoreSettings};

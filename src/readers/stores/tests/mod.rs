@@ -3,7 +3,10 @@ mod directories;
 mod failures;
 mod globs;
 mod locations;
+mod names;
+mod races;
 mod secrets;
+mod sizes;
 
 use std::fs;
 use std::time::Duration;

@@ -4,9 +4,9 @@ mod failures;
 mod globs;
 mod locations;
 mod names;
-mod sizes;
 mod races;
 mod secrets;
+mod sizes;
 
 use std::fs;
 use std::time::Duration;

@@ -17,7 +17,7 @@ use brinkwatch::ledger::{Desk, FileLedger, Ledger};
 use brinkwatch::measures::{BatchId, Moment, Offset, TopicName, TopicPartition, Unread};
 use brinkwatch::metrics::snapshot::Publishing;
 use brinkwatch::process::clock;
-use brinkwatch::readers::{AgeRequest, BrokerReader, CheckpointReader, RequestCounts, WantedTopic};
+use brinkwatch::readers::{AgeRequest, BrokerReader, CheckpointReader, FirstSince, RequestCounts, WantedTopic};
 use brinkwatch::retention::{Age, ClusterReading, PartitionReading, TopicId, TopicReading, TopicSight};
 use brinkwatch::rounds::board::Board;
 use brinkwatch::rounds::{self, AT_ONCE, ClusterTarget, QueryTarget, SourceFilter};
@@ -63,6 +63,14 @@ impl BrokerReader for Deleting {
         _: &[TopicPartition],
         _: Duration,
     ) -> BoxFuture<'_, BTreeMap<TopicPartition, Result<Offset, Unread>>> {
+        ready(BTreeMap::new()).boxed()
+    }
+
+    fn first_since(
+        &self,
+        _: &[(TopicPartition, Moment)],
+        _: Duration,
+    ) -> BoxFuture<'_, BTreeMap<TopicPartition, FirstSince>> {
         ready(BTreeMap::new()).boxed()
     }
 

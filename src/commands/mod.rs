@@ -6,13 +6,18 @@ pub mod demo;
 pub mod discover;
 pub mod gaps;
 pub mod inspect;
+mod look;
 pub mod metrics;
 pub mod output;
 pub mod record;
 pub mod replay;
 pub mod rules;
 pub mod run;
+pub mod size;
+pub mod starting_offsets;
+pub mod targets;
 pub mod times;
+pub mod verify;
 
 use std::io::{self, Write};
 
@@ -62,6 +67,12 @@ pub enum Command {
     Rules(rules::RulesArgs),
     /// Watch the configured queries until stopped
     Run(run::RunArgs),
+    /// See whether retention survives an outage, and which retention would
+    Size(size::SizeArgs),
+    /// Print where a new query has to start, as Spark's startingOffsets
+    StartingOffsets(starting_offsets::StartingOffsetsArgs),
+    /// Prove that nothing is missing: sink, checkpoint, brokers and gap records, partition by partition
+    Verify(verify::VerifyArgs),
 }
 
 /// Runs a command. Errors go to stderr, as one chain of causes.
@@ -79,6 +90,9 @@ pub async fn run(command_line: CommandLine) -> ExitCode {
         Command::Replay(args) => replay::run(&args, &mut out).await,
         Command::Rules(args) => rules::run(args, &mut out),
         Command::Run(args) => run::run(args).await,
+        Command::Size(args) => size::run(&args, &mut out).await,
+        Command::StartingOffsets(args) => starting_offsets::run(&args, &mut out).await,
+        Command::Verify(args) => verify::run(&args, &mut out).await,
     };
     match ended.and_then(|code| Ok(out.flush().map(|()| code)?)) {
         Ok(code) => code,

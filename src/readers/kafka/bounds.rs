@@ -7,10 +7,11 @@ use tokio::time::Instant;
 use super::client::Connection;
 use super::faults;
 use super::librdkafka::{CallError, Found, Isolation, Spec};
-use super::lookups::{Leaders, Pass};
+use super::lookups::{Leaders, Pass, Rows};
 use super::memory::{Memory, Oldest};
 use super::topics;
-use crate::measures::{Moment, Offset, TopicName, TopicPartition, Unread};
+use crate::measures::{Moment, Offset, Reason, TopicName, TopicPartition, Unread};
+use crate::readers::FirstSince;
 use crate::retention::{PartitionReading, TopicId};
 
 /// Bounds of each partition, or the error in the way.
@@ -59,12 +60,51 @@ pub(super) fn latest(
     partitions: &[TopicPartition],
     until: Instant,
 ) -> BTreeMap<TopicPartition, Result<Offset, Unread>> {
-    let pass = Pass::new(connection, until);
-    let asked: BTreeSet<TopicPartition> = partitions.iter().cloned().collect();
-    let ask = |leaders: &Leaders, asked: BTreeSet<TopicPartition>| {
-        pass.look_up(leaders, asked.into_iter().map(|partition| (partition, Spec::Latest)), Isolation::Uncommitted)
+    let asked = partitions.iter().map(|partition| (partition.clone(), Spec::Latest)).collect();
+    let plain = |row: Result<Option<Found>, CallError>| {
+        row.and_then(found).map(|found| found.offset).map_err(|error| faults::unread(&error))
     };
-    let mut rows = ask(&memory.leaders, asked);
+    let rows = persistently(connection, memory, &asked, until);
+    rows.into_iter().map(|(partition, row)| (partition, plain(row))).collect()
+}
+
+/// The first record at or after a time.
+pub(super) fn first_since(
+    connection: &Connection,
+    memory: &mut Memory,
+    asked: BTreeMap<TopicPartition, Moment>,
+    until: Instant,
+) -> BTreeMap<TopicPartition, FirstSince> {
+    let asked = asked.into_iter().map(|(partition, time)| (partition, Spec::At(time))).collect();
+    let plain = |row: Result<Option<Found>, CallError>| match row {
+        Ok(None) => Ok(None),
+        // A record without a timestamp cannot be the first one after a time.
+        Ok(Some(Found { timestamp: None, .. })) => {
+            Err(Unread::new(Reason::Unsupported, "the broker's records carry no timestamps"))
+        }
+        Ok(Some(Found { offset, timestamp: Some(timestamp), .. })) => Ok(Some((offset, timestamp))),
+        Err(error) => Err(faults::unread(&error)),
+    };
+    let rows = persistently(connection, memory, &asked, until);
+    rows.into_iter().map(|(partition, row)| (partition, plain(row))).collect()
+}
+
+/// Asks, and once more where the leader has changed.
+fn persistently(
+    connection: &Connection,
+    memory: &mut Memory,
+    asked: &BTreeMap<TopicPartition, Spec>,
+    until: Instant,
+) -> Rows {
+    let pass = Pass::new(connection, until);
+    let ask = |leaders: &Leaders, wanted: BTreeSet<TopicPartition>| {
+        let specs = wanted.into_iter().filter_map(|partition| {
+            let spec = *asked.get(&partition)?;
+            Some((partition, spec))
+        });
+        pass.look_up(leaders, specs, Isolation::Uncommitted)
+    };
+    let mut rows = ask(&memory.leaders, asked.keys().cloned().collect());
     let again: BTreeSet<TopicPartition> = rows
         .iter()
         .filter(|(_, row)| row.as_ref().is_err_and(faults::curable))
@@ -75,10 +115,7 @@ pub(super) fn latest(
         let again = again.into_iter().filter(|partition| worth_asking(&pass, &memory.leaders, partition)).collect();
         rows.extend(ask(&memory.leaders, again));
     }
-    let plain = |row: Result<Option<Found>, CallError>| {
-        row.and_then(found).map(|found| found.offset).map_err(|error| faults::unread(&error))
-    };
-    rows.into_iter().map(|(partition, row)| (partition, plain(row))).collect()
+    rows
 }
 
 /// A leader that has just been silent would be silent again.

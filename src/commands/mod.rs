@@ -58,6 +58,7 @@ pub enum Command {
     /// whether Spark would start from them. The checkpoint is only read.
     Inspect(inspect::InspectArgs),
     /// Print every metric as Markdown: labels, unit, worse side, meaning
+    #[command(after_help = "Example:\n  brinkwatch metrics > metrics.md")]
     Metrics,
     /// Write down what is observed of a query, for replay
     Record(record::RecordArgs),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::checkpoint::CheckpointReading;
 use crate::commands::targets::Asked;
 use crate::judgement::{Condition, Outcome, PartitionState, PartitionVerdict, QueryVerdict, Restart, predict};
-use crate::measures::{Moment, TopicPartition, Unread};
+use crate::measures::{Moment, Reason, TopicPartition, Unread};
 use crate::recovery::{Subject, WayOn, ways};
 use crate::rounds::{ClusterTarget, Found};
 
@@ -35,6 +35,11 @@ pub(super) fn of(asked: &Asked<'_>, target: &ClusterTarget, found: &Found) -> Ve
         .map(|((query, poll), verdict)| {
             let restart = |fail_on_data_loss| match (&poll.outcome, &found.cluster) {
                 (Ok(reading), Ok(cluster)) => predict(reading, cluster, &query.settings, fail_on_data_loss),
+                (Err(unread), _) if unread.reason == Reason::NotFound => Restart::unknown(
+                    "there is no checkpoint: Spark would begin a new query at its startingOffsets option, and what lies \
+                     before is not read; starting-offsets --at last-known prints where the query stood"
+                        .to_owned(),
+                ),
                 (Err(unread), _) => Restart::unknown(format!("the checkpoint was not read: {unread}")),
                 (_, Err(unread)) => Restart::unknown(format!("the cluster was not read: {unread}")),
             };

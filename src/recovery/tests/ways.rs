@@ -133,7 +133,7 @@ fn why_a_way_does_not_fit_is_said_with_its_numbers() {
 
 #[test]
 fn every_state_in_trouble_has_steps_and_no_command_of_ours_changes_kafka() {
-    for state in QueryState::ALL {
+    for state in QueryState::ALL.iter().copied() {
         let steps = steps("orders", &verdict(state, partition(PartitionState::Lost, 5, 10, 90)));
         let quiet =
             [QueryState::Unknown, QueryState::NotStarted, QueryState::Behind, QueryState::Idle, QueryState::Superseded];

@@ -1,6 +1,7 @@
 //! What people do with the ledger: look at gaps, settle them, acknowledge a state. Beside a running daemon.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use sqlx::sqlite::SqliteConnection;
@@ -105,6 +106,7 @@ impl Desk {
     /// # Errors
     /// When it cannot be written.
     pub async fn open_or_make(folder: &Path) -> Result<Self, DeskError> {
+        fs::create_dir_all(folder).map_err(sqlx::Error::Io)?;
         let connection = schema::open(&folder.join(FILE_NAME)).await.map_err(DeskError::Open)?;
         Ok(Self { connection })
     }

@@ -120,7 +120,8 @@ fn words(answer: &Answer<'_>, out: &mut dyn Write) -> std::io::Result<()> {
         for finding in &proof.findings {
             let range = finding.range.map(|(from, to)| format!(" [{from}, {to})")).unwrap_or_default();
             let what = finding.what.label().replace('_', " ");
-            writeln!(out, "{}: {what}{range}: {}", proof.at, printable(&finding.words))?;
+            let at = proof.at.to_string();
+            writeln!(out, "{}: {what}{range}: {}", printable(&at), printable(&finding.words))?;
         }
     }
     if !answer.gaps_known {

@@ -63,7 +63,9 @@ fn no_option_is_without_words_and_no_line_is_too_long() {
             .collect();
         assert!(silent.is_empty(), "{path:?}: {silent:?}");
         let help = command.render_long_help().to_string();
-        let longest = help.lines().max_by_key(|line| line.chars().count()).unwrap();
+        // A line of usage is one line, however long.
+        let wrapped = help.lines().filter(|line| !line.starts_with("Usage:"));
+        let longest = wrapped.max_by_key(|line| line.chars().count()).unwrap();
         assert!(longest.chars().count() <= 100, "{path:?}: {longest}");
     }
 }

@@ -17,11 +17,7 @@ use super::targets::{Asked, ByHand};
 use crate::process::exit_code::ExitCode;
 use crate::rounds::ClusterState;
 
-/// Hold checkpoints against their brokers: each partition, and what a restart would do
-///
-/// Takes names of configured queries, or none for all of them; or one checkpoint and one cluster given by hand, without
-/// any configuration. Only reads. A contradiction that healthy clusters show for moments is looked at three times
-/// within two seconds before it is claimed.
+/// What `brinkwatch check` takes.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Examples:\n  brinkwatch check orders\n  brinkwatch check --checkpoint /data/checkpoints/orders \

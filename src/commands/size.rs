@@ -21,14 +21,7 @@ use crate::recovery::{Observed, Outage, could_be_down, size};
 use crate::retention::{Policy, TopicReading, TopicSight};
 use crate::rounds::{ClusterState, ClusterTarget, QueryTarget};
 
-/// See whether retention survives an outage, and which retention would
-///
-/// For one query, for several, or for all that are configured; the tightest first. The rate at which records arrive is
-/// that of the last hours, as many as the outage is long. A limit by size is reckoned from what the log holds; while it was
-/// never seen at work, only a lower bound is known, unless --record-bytes says how large a record is on disk.
-///
-/// The column "from now" says how long the query could be down from this moment, with what it has unread: until the proved
-/// deadline. Only reads.
+/// What `brinkwatch size` takes.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  brinkwatch size orders --outage 72h\n\n\
                         Exit code: 0 everything survives, 1 something does not, 2 no such query, 3 something could not be \

@@ -23,14 +23,7 @@ use crate::recovery::{Anchor, Form, Request, SparkVersion, plan, when, write};
 use crate::retention::ClusterReading;
 use crate::rounds::{ClusterState, ClusterTarget};
 
-/// Print where a new query has to start, as Spark's startingOffsets
-///
-/// For a query that starts with a new checkpoint. The value goes to standard output, complete over all partitions of all
-/// topics: Spark refuses a list with one too few or one too many. New partitions are -2 (earliest), and what the brokers
-/// no longer have is clamped to what they do have. What that skips, what it reads twice and what is gone goes to standard
-/// error: in offsets, which are upper bounds of records, and in time.
-///
-/// Only reads. Nothing is started and no checkpoint is written.
+/// What `brinkwatch starting-offsets` takes.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  brinkwatch starting-offsets orders --at committed > starting-offsets.json\n\n\
                         Exit code: 0 printed, 1 Spark would refuse it, 2 no such query or time, 3 something could not be \

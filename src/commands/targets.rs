@@ -120,10 +120,9 @@ impl Asked<'_> {
             }
             _ => word(query),
         };
-        if let Some(config) = &self.source.config {
-            arguments.push_str(&format!(" --config {}", word(&config.display().to_string())));
-        }
-        Subject { name: query.to_owned(), arguments }
+        let config = self.source.config.as_ref();
+        let options = config.map(|path| format!("--config {}", word(&path.display().to_string()))).unwrap_or_default();
+        Subject { name: query.to_owned(), arguments, options }
     }
 }
 

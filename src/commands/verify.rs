@@ -24,21 +24,9 @@ use crate::process::exit_code::ExitCode;
 use crate::recovery::{Disagreement, Evidence, OnRecord, Sink, Standing, read_sink, verify};
 use crate::rounds::ClusterState;
 
-/// Prove that nothing is missing: sink, checkpoint, brokers and gap records, partition by partition
-///
-/// Read the sink out first, while the query is stopped:
-///
-///   SELECT topic, partition, MIN(offset) AS min_offset, MAX(offset) AS max_offset,
-///          COUNT(DISTINCT offset) AS count FROM sink GROUP BY topic, partition
-///
-/// MAX(offset) is needed. With MIN and COUNT holes inside are found as well, and records that are there twice with
-/// COUNT(*). The file is CSV with a header line, a JSON array, or a JSON object a line.
-///
-/// Continuous means: every offset below the checkpoint's is in the sink or on record as a gap, and every offset from there
-/// on is in Kafka or on record. Only reads.
+/// What `brinkwatch verify` takes.
 #[derive(Args, Debug)]
 #[command(
-    verbatim_doc_comment,
     after_help = "Example:\n  brinkwatch verify orders --sink-offsets sink.csv --started-from starting-offsets.json\n\n\
                   Exit code: 0 continuous, 1 not, 2 the file makes no sense or there is no such query, 3 something could \
                   not be read, even beside findings, 78 invalid configuration."

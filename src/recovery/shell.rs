@@ -7,19 +7,21 @@ pub struct Subject {
     pub name: String,
     /// How a command of ours names it, quoted for a shell.
     pub arguments: String,
+    /// Options that every such command needs, such as the configuration's file.
+    pub options: String,
 }
 
 impl Subject {
     /// A configured query.
     #[must_use]
     pub fn query(name: &str) -> Self {
-        Self { name: name.to_owned(), arguments: word(name) }
+        Self { name: name.to_owned(), arguments: word(name), options: String::new() }
     }
 
     /// `brinkwatch VERB SUBJECT REST`, without the empty parts.
     #[must_use]
     pub fn command(&self, verb: &str, rest: &str) -> String {
-        let parts = ["brinkwatch", verb, &self.arguments, rest];
+        let parts = ["brinkwatch", verb, &self.arguments, rest, &self.options];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
     }
 }

@@ -71,7 +71,7 @@ def test_recreated_topic(incident, broker):
 
     said = orders.restart_does_what_is_foretold(f"{DATA_LOSS}PARTITION_OFFSET_CHANGED")
     assert not way(said, "accept_gap")["fits"], "it would skip the new records"
-    assert way(said, "new_checkpoint")["command"].startswith("brinkwatch starting-offsets orders --at earliest")
+    assert way(said, "new_checkpoint")["command"].startswith("brinkwatch starting-offsets orders --at earliest --config ")
     # The offsets begin at 0 once more, so the sink that they go to is another one.
     new_sink = orders.folder / "sink-v2"
     assert orders.start_anew("earliest", sink=new_sink) == {orders.topic: {0: -2}}

@@ -1,6 +1,7 @@
 //! `gaps backfill`: what to fetch from where it came from: ranges, the time in which it was written, and SQL to fill in.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io::Write;
 use std::time::Duration;
 
@@ -88,13 +89,13 @@ async fn windows(args: &BackfillArgs, config: &Config, gaps: &[Gap]) -> Vec<Wind
     let mut looked = BTreeMap::new();
     for gap in gaps.iter().filter(|gap| gap.first_missing_at.is_none() || gap.last_missing_at.is_none()) {
         let key = (gap.stream_name.clone(), gap.kafka_cluster.clone());
-        if !looked.contains_key(&key) {
+        if let Entry::Vacant(place) = looked.entry(key) {
             let found = look_up(args, config, gap, gaps).await;
             if let Err(error) = &found {
                 // Standard error may be gone; the answer is not.
                 drop(writeln!(std::io::stderr(), "brinkwatch: no look-ups by time: {error:#}"));
             }
-            looked.insert(key, found.unwrap_or_default());
+            place.insert(found.unwrap_or_default());
         }
     }
     let window = |gap: &Gap| {

@@ -24,7 +24,7 @@ use crate::rounds::ClusterState;
 /// What is written down.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  brinkwatch gaps record orders --found --evidence 'INC-4711' --by anna\n  \
-                        brinkwatch gaps record orders --topic orders --partition 3 --from 120 --to 500 --evidence 'INC-4711'")]
+                        brinkwatch gaps record orders --topic orders --partition 3 --from 120 --to 500 --evidence INC-1")]
 pub struct RecordArgs {
     /// Where the configuration comes from.
     #[command(flatten)]

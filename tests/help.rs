@@ -1,7 +1,5 @@
 //! The help of every command, as people read it.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
 use brinkwatch::commands::CommandLine;
 use clap::{Command, CommandFactory};
 

@@ -107,7 +107,7 @@ impl Asked<'_> {
 
     /// How a command of ours names this query again. Values of client properties stay out: they may be secrets.
     pub(super) fn subject(&self, query: &str) -> Subject {
-        let mut arguments = match (&self.by_hand.checkpoint, &self.by_hand.bootstrap_servers) {
+        let arguments = match (&self.by_hand.checkpoint, &self.by_hand.bootstrap_servers) {
             (Some(checkpoint), Some(servers)) => {
                 let mut arguments = format!("--checkpoint {} --bootstrap-servers {}", word(checkpoint), word(servers));
                 for (property, _) in &self.by_hand.properties {

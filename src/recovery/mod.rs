@@ -1,5 +1,5 @@
 //! PURE. From "what is gone" to "proved continuous": where a new query has to start, whether the sink is whole, how much
-//! retention an outage needs, which ways on fit, and in which order to take the steps.
+//! retention an outage needs, and which ways on fit.
 //!
 //! Nothing in here restarts anything or writes anything. It reckons, and says what to run.
 
@@ -13,7 +13,6 @@ mod sink;
 mod verify;
 mod size;
 mod paths;
-mod steps;
 
 pub use changes::changes;
 pub use paths::{Way, WayOn, ways};
@@ -22,7 +21,6 @@ pub use sink::{Sink, SinkMistake, SinkRow, read_sink};
 pub use size::{Keeps, Observed, Outage, Sized, could_be_down, size};
 pub use spark::{Form, SparkVersion};
 pub use starting::{Anchor, Because, PartitionStart, Plan, Range, Refusal, Request, Written, plan, write};
-pub use steps::{Command, Effect, Step, steps};
 pub use verify::{Disagreement, Evidence, Finding, OnRecord, Proof, Standing, verify};
 pub use when::{WhenError, when};
 

@@ -1,13 +1,13 @@
-//! Which ways on fit, and the steps for each state.
+//! Which ways on fit, and why the others do not.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::{at, offset};
 use crate::judgement::{
-    Condition, Outcome, PartitionState, PartitionVerdict, QueryState, QueryVerdict, Restart, SkippedRange, TopicVerdict,
+    Condition, Outcome, PartitionState, PartitionVerdict, QueryState, QueryVerdict, Restart, SkippedRange,
 };
-use crate::recovery::{Effect, Subject, Way, WayOn, steps, ways};
+use crate::recovery::{Subject, Way, WayOn, ways};
 
 fn partition(state: PartitionState, committed: i64, earliest: i64, latest: i64) -> PartitionVerdict {
     let lost = if state == PartitionState::Lost { earliest - committed } else { 0 };
@@ -32,13 +32,12 @@ fn partition(state: PartitionState, committed: i64, earliest: i64, latest: i64) 
 }
 
 fn verdict(state: QueryState, partition: PartitionVerdict) -> QueryVerdict {
-    let topic = TopicVerdict { retention_seconds: Some(604_800.0), lag: Some(5), ..TopicVerdict::default() };
     QueryVerdict {
         state,
         reason: "as it is".into(),
         conditions: BTreeSet::new(),
         partitions: BTreeMap::from([(at(0), partition)]),
-        topics: BTreeMap::from([("orders".into(), topic)]),
+        topics: BTreeMap::new(),
         unreadable: None,
         problems: Vec::new(),
         query_id: None,
@@ -129,39 +128,4 @@ fn why_a_way_does_not_fit_is_said_with_its_numbers() {
     assert_eq!(why(Way::AcceptGap), "it would also pass over 90 offsets that are still in Kafka");
     assert_eq!(why(Way::NoneNeeded), "a restart does not go well: orders/0 is in the way");
     assert_eq!(why(Way::Backfill), "no offset is known to be gone from Kafka");
-}
-
-#[test]
-fn every_state_in_trouble_has_steps_and_no_command_of_ours_changes_kafka() {
-    for state in QueryState::ALL.iter().copied() {
-        let steps = steps("orders", &verdict(state, partition(PartitionState::Lost, 5, 10, 90)));
-        let quiet =
-            [QueryState::Unknown, QueryState::NotStarted, QueryState::Behind, QueryState::Idle, QueryState::Superseded];
-        assert_eq!(steps.is_empty(), quiet.contains(&state), "{state:?}");
-        for command in steps.iter().filter_map(|step| step.command.as_ref()) {
-            let ours = command.line.starts_with("brinkwatch ");
-            assert_eq!(ours, command.effect != Effect::Topic, "{}", command.line);
-            assert!(ours || command.line.starts_with("kafka-configs.sh "), "{}", command.line);
-        }
-    }
-}
-
-#[test]
-fn the_steps_after_a_loss_come_in_the_order_in_which_they_help() {
-    let steps = steps("orders", &verdict(QueryState::Lost, partition(PartitionState::Lost, 5, 10, 90)));
-    let lines: Vec<&str> = steps.iter().filter_map(|step| Some(step.command.as_ref()?.line.as_str())).collect();
-    assert_eq!(
-        lines,
-        [
-            "kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name orders --add-config \
-             retention.ms=1209600000",
-            "brinkwatch check orders",
-            "brinkwatch gaps list --query orders",
-            "brinkwatch starting-offsets orders --at committed",
-            "brinkwatch gaps record orders --found --evidence 'TICKET' --by NAME",
-            "brinkwatch gaps backfill orders",
-            "brinkwatch verify orders --sink-offsets sink.csv",
-            "brinkwatch gaps resolve ID --path accept_gap --status accepted --evidence 'TICKET' --by NAME",
-        ]
-    );
 }

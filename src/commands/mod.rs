@@ -101,11 +101,12 @@ pub enum Command {
     ///   SELECT topic, partition, MIN(offset) AS min_offset, MAX(offset) AS max_offset,
     ///          COUNT(DISTINCT offset) AS count FROM sink GROUP BY topic, partition
     ///
-    /// MAX(offset) is needed. With MIN and COUNT holes inside are found as well, and records that are there twice with
-    /// COUNT(*). The file is CSV with a header line, a JSON array, or a JSON object a line.
+    /// MAX(offset) is needed. With MIN and COUNT holes inside are found as well; with COUNT(*), records
+    /// that are there twice too. The file is CSV with a header line, a JSON array, or a JSON object a
+    /// line.
     ///
-    /// Continuous means: every offset below the checkpoint's is in the sink or on record as a gap, and every offset
-    /// from there on is in Kafka or on record. Only reads.
+    /// Continuous means: every offset below the checkpoint's is in the sink or on record as a gap, and
+    /// every offset from there on is in Kafka or on record. Only reads.
     #[command(verbatim_doc_comment)]
     Verify(verify::VerifyArgs),
 }

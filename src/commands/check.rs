@@ -48,8 +48,9 @@ pub struct CheckArgs {
 /// # Errors
 /// When the arguments name nothing that can be checked, or the answer cannot be written.
 pub async fn run(args: &CheckArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
-    let asked = Asked { queries: &args.queries, source: &args.source, by_hand: &args.by_hand };
-    let targets = asked.targets()?;
+    let asked = Asked { queries: &args.queries, source: &args.source, by_hand: &args.by_hand, timeout: args.timeout };
+    let (config, is_complete) = asked.config().await?;
+    let targets = asked.targets_of(&config)?;
     let looks = targets.iter().map(|target| look(target, ClusterState::default(), args.timeout));
     let found = futures::future::join_all(looks).await;
     let answers: Vec<QueryAnswer> =
@@ -66,7 +67,7 @@ pub async fn run(args: &CheckArgs, out: &mut dyn Write) -> anyhow::Result<ExitCo
             writeln!(io::stderr(), "brinkwatch: {} on {}: {unread}", answer.query, answer.kafka_cluster)?;
         }
     }
-    Ok(exit_code_of(&answers))
+    Ok(if is_complete { exit_code_of(&answers) } else { ExitCode::NotRead })
 }
 
 /// What could not be read outweighs a finding: whoever asks must not take "1" for a complete answer.

@@ -130,6 +130,11 @@ pub async fn run(command_line: CommandLine) -> ExitCode {
         Command::StartingOffsets(args) => starting_offsets::run(&args, &mut out).await,
         Command::Verify(args) => verify::run(&args, &mut out).await,
     };
+    end(ended, &mut out)
+}
+
+/// The exit code of a command that ended; an error goes to stderr.
+pub fn end(ended: anyhow::Result<ExitCode>, out: &mut dyn Write) -> ExitCode {
     match ended.and_then(|code| Ok(out.flush().map(|()| code)?)) {
         Ok(code) => code,
         // the reader of our output has seen enough
@@ -161,6 +166,8 @@ impl Ended {
         Self { code, what }
     }
 }
+
+impl std::error::Error for Ended {}
 
 impl std::fmt::Display for Ended {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

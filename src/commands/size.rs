@@ -58,15 +58,16 @@ pub struct SizeArgs {
 /// # Errors
 /// When there is no such query, or the answer cannot be written.
 pub async fn run(args: &SizeArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
-    let asked = Asked { queries: &args.queries, source: &args.source, by_hand: &args.by_hand };
-    let targets = asked.targets()?;
+    let asked = Asked { queries: &args.queries, source: &args.source, by_hand: &args.by_hand, timeout: args.timeout };
+    let (config, is_complete) = asked.config().await?;
+    let targets = asked.targets_of(&config)?;
     let answers = futures::future::join_all(targets.iter().map(|target| of_cluster(args, target))).await;
     let mut rows: Vec<Row> = answers.into_iter().flatten().collect();
     rows.sort_by_key(Row::tightness);
     print::write(&rows, args.output, out)?;
     let survives = |row: &Row| row.answer.as_ref().ok().and_then(|sized| sized.survives);
     Ok(match () {
-        () if rows.iter().any(|row| survives(row).is_none()) => ExitCode::NotRead,
+        () if !is_complete || rows.iter().any(|row| survives(row).is_none()) => ExitCode::NotRead,
         () if rows.iter().any(|row| survives(row) == Some(false)) => ExitCode::Finding,
         () => ExitCode::Fine,
     })

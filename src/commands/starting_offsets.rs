@@ -73,8 +73,8 @@ pub struct StartingOffsetsArgs {
 pub async fn run(args: &StartingOffsetsArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
     let now = clock::now();
     let queries: Vec<String> = args.query.iter().cloned().collect();
-    let asked = Asked { queries: &queries, source: &args.source, by_hand: &args.by_hand };
-    let config = asked.config()?;
+    let asked = Asked { queries: &queries, source: &args.source, by_hand: &args.by_hand, timeout: args.timeout };
+    let (config, _) = asked.config().await?;
     let target = only(asked.targets_of(&config)?, args.cluster.as_deref())?;
     let name = target.queries.first().map(|query| query.name.clone()).unwrap_or_default();
     let ledger = remembered(config.state_dir.as_deref(), &name, &target.name, args.at == "last-known").await?;

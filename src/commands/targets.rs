@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io::Write;
+use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use clap::Args;
@@ -10,7 +12,7 @@ use super::Ended;
 use super::config::{ConfigSource, key_and_value};
 use super::look::hurry;
 use crate::config::{self, Config};
-use crate::daemon::cluster_targets;
+use crate::daemon::{cluster_targets, with_found};
 use crate::process::exit_code::ExitCode;
 use crate::recovery::{Subject, word};
 use crate::rounds::ClusterTarget;
@@ -62,29 +64,54 @@ pub(super) struct Asked<'a> {
     pub source: &'a ConfigSource,
     /// The pair given by hand.
     pub by_hand: &'a ByHand,
+    /// How long looking for checkpoints may take.
+    pub timeout: Duration,
 }
 
 impl Asked<'_> {
-    /// The configuration, or what stands for it.
+    /// The configuration with what is found, or what stands for it; and whether all queries that are meant are known: a
+    /// place that could not be looked through may hold more.
     ///
     /// # Errors
     /// When it is invalid, or has no such query.
-    pub(super) fn config(&self) -> anyhow::Result<Config> {
+    pub(super) async fn config(&self) -> anyhow::Result<(Config, bool)> {
         match (&self.by_hand.checkpoint, &self.by_hand.bootstrap_servers) {
-            (Some(checkpoint), Some(servers)) => by_hand(self.by_hand, checkpoint, servers),
-            _ => configured(self.source, self.queries),
+            (Some(checkpoint), Some(servers)) => Ok((by_hand(self.by_hand, checkpoint, servers)?, true)),
+            _ => self.watched().await,
         }
     }
 
-    /// The clusters to ask, each with the queries that are meant.
-    ///
-    /// # Errors
-    /// When the configuration is invalid, or names no such query.
-    pub(super) fn targets(&self) -> anyhow::Result<Vec<ClusterTarget>> {
-        self.targets_of(&self.config()?)
+    /// What the daemon would watch. Nothing is looked through for queries that are configured.
+    async fn watched(&self) -> anyhow::Result<(Config, bool)> {
+        let config = self.source.load()?;
+        let all_in = |config: &Config| {
+            !self.queries.is_empty() && self.queries.iter().all(|asked| config.queries.contains_key(asked))
+        };
+        if all_in(&config) || config.discoveries.is_empty() {
+            return self.with_known_names(config).map(|config| (config, true));
+        }
+        let (config, unread) = with_found(config, self.timeout)
+            .await
+            .context(Ended::with(ExitCode::Configuration, "cannot ask what is configured"))?;
+        for (discovery, why) in &unread {
+            writeln!(std::io::stderr(), "brinkwatch: discovery {discovery}: {why}")?;
+        }
+        let is_every_one_there = all_in(&config);
+        if !unread.is_empty() && !self.queries.is_empty() && !is_every_one_there {
+            let what = "not every place could be looked through, and of what was seen no query has that name";
+            return Err(Ended::with(ExitCode::NotRead, what).into());
+        }
+        self.with_known_names(config).map(|config| (config, unread.is_empty() || is_every_one_there))
     }
 
-    /// The same, of a configuration that was loaded already.
+    fn with_known_names(&self, config: Config) -> anyhow::Result<Config> {
+        match self.queries.iter().find(|asked| !config.queries.contains_key(*asked)) {
+            Some(asked) => Err(unknown_query(asked, config.queries.keys())),
+            None => Ok(config),
+        }
+    }
+
+    /// The clusters to ask, each with the queries that are meant, of a configuration that was loaded.
     ///
     /// # Errors
     /// When something that is configured cannot be built, or no query is meant.
@@ -126,16 +153,6 @@ impl Asked<'_> {
     }
 }
 
-fn configured(source: &ConfigSource, queries: &[String]) -> anyhow::Result<Config> {
-    let config = source.load()?;
-    for asked in queries {
-        if !config.queries.contains_key(asked) {
-            return Err(unknown_query(asked, config.queries.keys()));
-        }
-    }
-    Ok(config)
-}
-
 /// Says that there is no such query, with the names that are most like it.
 pub(super) fn unknown_query<'a>(asked: &str, known: impl Iterator<Item = &'a String>) -> anyhow::Error {
     let near = nearest(asked, known);
@@ -145,7 +162,8 @@ pub(super) fn unknown_query<'a>(asked: &str, known: impl Iterator<Item = &'a Str
             format!("; did you mean {}?", names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(" or "))
         }
     };
-    anyhow!("no query {asked:?} is configured{hint}").context(Ended::with(ExitCode::Usage, "there is no such query"))
+    anyhow!("no query {asked:?} is configured or found{hint}")
+        .context(Ended::with(ExitCode::Usage, "there is no such query"))
 }
 
 /// The same way as a configuration file's, so that both are checked and mean the same.

@@ -69,8 +69,8 @@ pub async fn run(args: &VerifyArgs, out: &mut dyn Write) -> anyhow::Result<ExitC
     let sink = sink(&args.sink_offsets)?;
     let began = args.started_from.as_deref().map(began).transpose()?.unwrap_or_default();
     let queries: Vec<String> = args.query.iter().cloned().collect();
-    let asked = Asked { queries: &queries, source: &args.source, by_hand: &args.by_hand };
-    let config = asked.config()?;
+    let asked = Asked { queries: &queries, source: &args.source, by_hand: &args.by_hand, timeout: args.timeout };
+    let (config, _) = asked.config().await?;
     let target = only(asked.targets_of(&config)?, args.cluster.as_deref())?;
     let query = target.queries.first().context("a target has a query")?;
 

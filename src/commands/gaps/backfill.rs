@@ -119,7 +119,7 @@ async fn look_up(
     if !config.queries.contains_key(&of.stream_name) {
         return Err(anyhow!("query {:?} is not configured any more", of.stream_name));
     }
-    let asked = Asked { queries: &queries, source: &args.source, by_hand: &ByHand::default() };
+    let asked = Asked { queries: &queries, source: &args.source, by_hand: &ByHand::default(), timeout: args.timeout };
     let targets: Vec<ClusterTarget> = asked.targets_of(config)?;
     let target =
         targets.iter().find(|target| target.name == of.kafka_cluster).context("its cluster is not configured")?;

@@ -112,7 +112,7 @@ async fn by_hand(args: &RecordArgs, cluster: &str, folder: &std::path::Path) -> 
 /// What a look finds lost.
 async fn found(args: &RecordArgs, config: &Config, cluster: &str) -> anyhow::Result<Vec<Gap>> {
     let queries = [args.query.clone()];
-    let asked = Asked { queries: &queries, source: &args.source, by_hand: &ByHand::default() };
+    let asked = Asked { queries: &queries, source: &args.source, by_hand: &ByHand::default(), timeout: args.timeout };
     let not_read = || Ended::with(ExitCode::NotRead, "what is lost could not be read");
     let targets = asked.targets_of(config)?;
     let target = targets.iter().find(|target| target.name == cluster);

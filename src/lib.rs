@@ -22,6 +22,7 @@
 //! | [`checkpoint`] | what Spark wrote, and where a restart would resume | measures |
 //! | [`retention`] | what Kafka will delete, and when | measures |
 //! | [`judgement`] | position × bounds × memory → verdicts and events | checkpoint, retention |
+//! | [`recovery`] | where to start anew, whether the sink is whole, which ways on fit | checkpoint, retention, judgement |
 //! | [`readers`] | IO, and only reading: stores and brokers | checkpoint, retention |
 //! | [`ledger`] | what outlives the process: memory of the judgement, records of gaps | judgement's values |
 //! | [`rounds`] | when: one loop per cluster, one per discovery; the board | readers, judgement, ledger, metrics |
@@ -34,7 +35,7 @@
 //! | [`daemon`] | the composition: start and stop | all |
 //! | [`process`] | clock, logging, signals, exit codes | measures |
 //!
-//! `measures`, `checkpoint`, `retention`, `judgement`, `metrics` and `alerts` are pure: no IO, no log, no clock. Time is
+//! `measures`, `checkpoint`, `retention`, `judgement`, `recovery`, `metrics` and `alerts` are pure: no IO, no log, no clock. Time is
 //! an argument. `tests/architecture.rs` holds these walls.
 //!
 //! # What must never happen
@@ -77,6 +78,7 @@ pub mod measures;
 pub mod checkpoint;
 pub mod retention;
 pub mod judgement;
+pub mod recovery;
 pub mod readers;
 pub mod ledger;
 pub mod rounds;

@@ -15,6 +15,9 @@ impl Offset {
     /// The first offset a partition ever had.
     pub const ZERO: Self = Self(0);
 
+    /// Beyond every offset that a record can have.
+    pub const MAX: Self = Self(i64::MAX);
+
     /// Takes a number as an offset; `None` when it is negative.
     #[must_use]
     pub const fn new(number: i64) -> Option<Self> {

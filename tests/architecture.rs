@@ -7,14 +7,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Rooms without IO, without a clock, without a log.
-const PURE: [&str; 6] = ["measures", "checkpoint", "retention", "judgement", "metrics", "alerts"];
+const PURE: [&str; 7] = ["measures", "checkpoint", "retention", "judgement", "recovery", "metrics", "alerts"];
 
 /// Which rooms each room may name. `daemon` and `commands` compose, and may name all.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 14] = [
     ("measures", &[]),
     ("checkpoint", &["measures"]),
     ("retention", &["measures"]),
     ("judgement", &["measures", "checkpoint", "retention"]),
+    ("recovery", &["measures", "checkpoint", "retention", "judgement"]),
     ("readers", &["measures", "checkpoint", "retention"]),
     ("ledger", &["measures", "judgement"]),
     ("rounds", &["measures", "checkpoint", "retention", "judgement", "readers", "ledger", "metrics", "process"]),
@@ -118,6 +119,7 @@ fn arrows_between_rooms_point_one_way() {
         "checkpoint",
         "retention",
         "judgement",
+        "recovery",
         "readers",
         "ledger",
         "rounds",

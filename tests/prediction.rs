@@ -110,19 +110,19 @@ async fn read(case: &Path, expected: &Value) -> CheckpointReading {
 
 #[tokio::test]
 async fn every_restart_does_what_was_predicted() {
-    let (mut wrong, mut compared, mut silent) = (Vec::new(), 0, Vec::new());
+    let (mut wrong, mut compared, mut silent, mut both) = (Vec::new(), 0, Vec::new(), 0);
     for case in cases() {
         let name = case.file_name().unwrap().to_str().unwrap().to_owned();
         let expected = expected(&case);
         let reading = read(&case, &expected).await;
         let (cluster, settings) = (cluster(&expected["broker"]), settings(&expected["query"]));
-        let mut restarted = false;
+        let mut tried = 0;
         for (key, fail_on_data_loss) in [("fail_on_data_loss", true), ("continue_on_data_loss", false)] {
             let did = &expected["restart"][key];
             if !did.is_object() {
                 continue;
             }
-            restarted = true;
+            tried += 1;
             compared += 1;
             let predicted = predict(&reading, &cluster, &settings, fail_on_data_loss);
             let line = format!(
@@ -137,12 +137,18 @@ async fn every_restart_does_what_was_predicted() {
                 wrong.push(format!("{line}\n    {}", predicted.detail));
             }
         }
-        if !restarted {
-            silent.push(name);
+        match tried {
+            0 => silent.push(name),
+            2 => both += 1,
+            _ => {}
         }
     }
-    println!("{compared} restarts compared, {} differ", wrong.len());
+    println!(
+        "{compared} restarts compared, {} differ; {both} situations with both values of failOnDataLoss",
+        wrong.len()
+    );
     assert!(wrong.is_empty(), "{} of {compared} differ:\n{}", wrong.len(), wrong.join("\n"));
     assert_eq!(silent, NOT_RESTARTED, "cases that tell nothing");
     assert_eq!(compared, 112);
+    assert!(both >= 20, "{both} situations were tried with both values");
 }

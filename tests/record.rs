@@ -14,7 +14,7 @@ use brinkwatch::measures::{Moment, Offset, Reason, TopicName, TopicPartition, Un
 use brinkwatch::metrics::snapshot::Publishing;
 use brinkwatch::process::clock::Clock;
 use brinkwatch::readers::stores::CheckpointStore;
-use brinkwatch::readers::{AgeRequest, BrokerReader, WantedTopic};
+use brinkwatch::readers::{AgeRequest, BrokerReader, FirstSince, WantedTopic};
 use brinkwatch::replay::{Recorder, parse, play};
 use brinkwatch::retention::{Age, ClusterReading, Limits, PartitionReading, TopicId, TopicReading, TopicSight};
 use brinkwatch::rounds::{ClusterState, ClusterTarget, QueryTarget, SourceFilter, once};
@@ -46,6 +46,14 @@ impl BrokerReader for Told {
             told.topics[&at.topic].seen().unwrap().partitions[&at.partition].clone().map(|bounds| bounds.latest)
         };
         ready(partitions.iter().map(|at| (at.clone(), bounds(at))).collect()).boxed()
+    }
+
+    fn first_since(
+        &self,
+        _: &[(TopicPartition, Moment)],
+        _: Duration,
+    ) -> BoxFuture<'_, BTreeMap<TopicPartition, FirstSince>> {
+        ready(BTreeMap::new()).boxed()
     }
 
     fn ages(

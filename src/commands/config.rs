@@ -58,7 +58,7 @@ pub(super) fn key_and_value(text: &str) -> Result<(String, String), String> {
 #[command(
     long_about = "Check the configuration, or print the one in force, without starting anything. Layers, weakest \
                   first: defaults, the file, environment variables such as BRINKWATCH__SERVER__LISTEN, --set.",
-    after_help = "Exit code: 0 valid, 78 not valid."
+    after_help = "Example:\n  brinkwatch config check\n\nExit code: 0 valid, 78 not valid."
 )]
 pub struct ConfigArgs {
     /// What to do with it.
@@ -70,8 +70,12 @@ pub struct ConfigArgs {
 #[derive(Clone, Debug, Subcommand)]
 pub enum ConfigAction {
     /// Say whether the configuration is valid: every mistake at once, with its key and who wrote it
+    #[command(
+        after_help = "Example:\n  brinkwatch config check --config brinkwatch.toml\n\nExit code: 0 valid, 78 not valid."
+    )]
     Check(ConfigSource),
     /// Print the configuration in force as TOML, defaults included, secrets left out
+    #[command(after_help = "Example:\n  brinkwatch config show --set poll_interval=1m")]
     Show(ConfigSource),
 }
 

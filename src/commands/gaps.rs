@@ -1,6 +1,9 @@
 //! `gaps`: what was lost, and what became of it.
 
+mod backfill;
+mod export;
 mod print;
+mod record;
 
 use std::io::Write;
 
@@ -8,7 +11,10 @@ use anyhow::{Context, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 
+use self::backfill::{BackfillArgs, no_ledger};
+use self::export::ExportArgs;
 use self::print::{print_all, print_one};
+use self::record::RecordArgs;
 use super::Ended;
 use super::config::ConfigSource;
 use super::output::OutputFormat;
@@ -21,7 +27,7 @@ use crate::process::exit_code::ExitCode;
 #[command(
     long_about = "Look at the records of lost offsets, and settle them. They stand in the ledger of the daemon \
                   (state_dir), which may be running: it sees at its next round what was written here.",
-    after_help = "Exit code: 0 done, 2 no such gap or query, 3 the ledger cannot be read or written, 78 invalid \
+    after_help = "Example:\n  brinkwatch gaps list\n\nExit code: 0 done, 2 no such gap or query, 3 the ledger cannot be read or written, 78 invalid \
                   configuration."
 )]
 pub struct GapsArgs {
@@ -37,14 +43,21 @@ pub enum GapsAction {
     List(ListArgs),
     /// Print one gap with all that is known of it
     Show(ShowArgs),
+    /// Write a gap down by hand, or whatever is lost now
+    Record(RecordArgs),
     /// Write down what became of a gap
     Resolve(ResolveArgs),
     /// Release a state that numbers alone do not lift: recreated, beyond_end, cluster_mismatch, gone
     Acknowledge(AcknowledgeArgs),
+    /// Print every record with all its columns, for a table elsewhere
+    Export(ExportArgs),
+    /// Print what to fetch from where it came from: ranges, the time in which it was written, SQL to fill in
+    Backfill(BackfillArgs),
 }
 
 /// Which gaps to print.
 #[derive(Args, Debug)]
+#[command(after_help = "Example:\n  brinkwatch gaps list --query orders")]
 pub struct ListArgs {
     /// Where the configuration comes from.
     #[command(flatten)]
@@ -62,6 +75,7 @@ pub struct ListArgs {
 
 /// Which gap to print.
 #[derive(Args, Debug)]
+#[command(after_help = "Example:\n  brinkwatch gaps show 17")]
 pub struct ShowArgs {
     /// Where the configuration comes from.
     #[command(flatten)]
@@ -75,6 +89,9 @@ pub struct ShowArgs {
 
 /// What became of a gap.
 #[derive(Args, Debug)]
+#[command(
+    after_help = "Example:\n  brinkwatch gaps resolve 17 --path new_checkpoint --status replayed --evidence 'INC-4711' --by anna"
+)]
 pub struct ResolveArgs {
     /// Where the configuration comes from.
     #[command(flatten)]
@@ -97,6 +114,7 @@ pub struct ResolveArgs {
 
 /// What is acknowledged.
 #[derive(Args, Debug)]
+#[command(after_help = "Example:\n  brinkwatch gaps acknowledge orders --topic orders --evidence 'INC-4711' --by anna")]
 pub struct AcknowledgeArgs {
     /// Where the configuration comes from.
     #[command(flatten)]
@@ -123,10 +141,7 @@ pub struct AcknowledgeArgs {
 /// When the configuration is invalid, the ledger cannot be read or written, or nothing has the given name.
 pub async fn run(args: &GapsArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
     let config = args.action.source().load()?;
-    let Some(folder) = config.state_dir.as_deref() else {
-        return Err(anyhow::anyhow!("state_dir is empty, so a daemon keeps its memory in its process only"))
-            .context(Ended::with(ExitCode::NotRead, "there is no ledger"));
-    };
+    let Some(folder) = config.state_dir.as_deref() else { return Err(no_ledger()) };
     match &args.action {
         GapsAction::List(list) => {
             let gaps = ended(ended(Desk::open_to_read(folder).await)?.gaps().await)?;
@@ -136,6 +151,13 @@ pub async fn run(args: &GapsArgs, out: &mut dyn Write) -> anyhow::Result<ExitCod
         GapsAction::Show(show) => {
             let gap = ended(ended(Desk::open_to_read(folder).await)?.gap(show.id).await)?;
             print_one(&gap, show.output, out)?;
+        }
+        GapsAction::Record(args) => return record::record(args, &config, folder, out).await,
+        GapsAction::Backfill(args) => return backfill::backfill(args, &config, folder, out).await,
+        GapsAction::Export(args) => {
+            let gaps = ended(ended(Desk::open_to_read(folder).await)?.gaps().await)?;
+            let of_query = |gap: &Gap| args.query.as_ref().is_none_or(|query| *query == gap.stream_name);
+            export::export(&gaps.into_iter().filter(of_query).collect::<Vec<_>>(), args, out)?;
         }
         GapsAction::Resolve(resolve) => {
             let settlement = resolve.settlement()?;
@@ -159,6 +181,9 @@ impl GapsAction {
             Self::Show(args) => &args.source,
             Self::Resolve(args) => &args.source,
             Self::Acknowledge(args) => &args.source,
+            Self::Record(args) => &args.source,
+            Self::Export(args) => &args.source,
+            Self::Backfill(args) => &args.source,
         }
     }
 }

@@ -6,13 +6,18 @@ pub mod demo;
 pub mod discover;
 pub mod gaps;
 pub mod inspect;
+mod look;
 pub mod metrics;
 pub mod output;
 pub mod record;
 pub mod replay;
 pub mod rules;
 pub mod run;
+pub mod size;
+pub mod starting_offsets;
+pub mod targets;
 pub mod times;
+pub mod verify;
 
 use std::io::{self, Write};
 
@@ -34,6 +39,10 @@ pub struct CommandLine {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Hold checkpoints against their brokers: each partition, and what a restart would do
+    ///
+    /// Takes names of configured queries, or none for all of them; or one checkpoint and one cluster given by hand,
+    /// without any configuration. Only reads. A contradiction that healthy clusters show for moments is looked at three
+    /// times within two seconds before it is claimed.
     Check(check::CheckArgs),
     /// Check the configuration, or print the one in force
     Config(config::ConfigArgs),
@@ -53,8 +62,12 @@ pub enum Command {
     /// whether Spark would start from them. The checkpoint is only read.
     Inspect(inspect::InspectArgs),
     /// Print every metric as Markdown: labels, unit, worse side, meaning
+    #[command(after_help = "Example:\n  brinkwatch metrics > metrics.md")]
     Metrics,
     /// Write down what is observed of a query, for replay
+    ///
+    /// Goes over the query's cluster in its usual rhythm and prints a scenario: the checkpoint's files and what the
+    /// brokers said, round by round. SIGINT ends it early, with what was recorded until then.
     Record(record::RecordArgs),
     /// Judge again what was written down: a scenario, step by step
     Replay(replay::ReplayArgs),
@@ -62,6 +75,40 @@ pub enum Command {
     Rules(rules::RulesArgs),
     /// Watch the configured queries until stopped
     Run(run::RunArgs),
+    /// See whether retention survives an outage, and which retention would
+    ///
+    /// For one query, for several, or for all that are configured; the tightest first. The rate at which records arrive
+    /// is that of the last hours, as many as the outage is long. A limit by size is reckoned from what the log holds;
+    /// while it was never seen at work, only a lower bound is known, unless --record-bytes says how large a record is
+    /// on disk.
+    ///
+    /// The column "from now" says how long the query could be down from this moment, with what it has unread: until the
+    /// proved deadline. Only reads.
+    Size(size::SizeArgs),
+    /// Print where a new query has to start, as Spark's startingOffsets
+    ///
+    /// For a query that starts with a new checkpoint. The value goes to standard output, complete over all partitions
+    /// of all topics: Spark refuses a list with one too few or one too many. New partitions are -2 (earliest), and what
+    /// the brokers no longer have is clamped to what they do have. What that skips, what it reads twice and what is
+    /// gone goes to standard error: in offsets, which are upper bounds of records, and in time.
+    ///
+    /// Only reads. Nothing is started and no checkpoint is written.
+    StartingOffsets(starting_offsets::StartingOffsetsArgs),
+    /// Prove that nothing is missing: sink, checkpoint, brokers and gap records, partition by partition
+    ///
+    /// Read the sink out first, while the query is stopped:
+    ///
+    ///   SELECT topic, partition, MIN(offset) AS min_offset, MAX(offset) AS max_offset,
+    ///          COUNT(DISTINCT offset) AS count FROM sink GROUP BY topic, partition
+    ///
+    /// MAX(offset) is needed. With MIN and COUNT holes inside are found as well; with COUNT(*), records
+    /// that are there twice too. The file is CSV with a header line, a JSON array, or a JSON object a
+    /// line.
+    ///
+    /// Continuous means: every offset below the checkpoint's is in the sink or on record as a gap, and
+    /// every offset from there on is in Kafka or on record. Only reads.
+    #[command(verbatim_doc_comment)]
+    Verify(verify::VerifyArgs),
 }
 
 /// Runs a command. Errors go to stderr, as one chain of causes.
@@ -79,6 +126,9 @@ pub async fn run(command_line: CommandLine) -> ExitCode {
         Command::Replay(args) => replay::run(&args, &mut out).await,
         Command::Rules(args) => rules::run(args, &mut out),
         Command::Run(args) => run::run(args).await,
+        Command::Size(args) => size::run(&args, &mut out).await,
+        Command::StartingOffsets(args) => starting_offsets::run(&args, &mut out).await,
+        Command::Verify(args) => verify::run(&args, &mut out).await,
     };
     end(ended, &mut out)
 }

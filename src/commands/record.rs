@@ -21,10 +21,7 @@ use crate::readers::stores::Stores;
 use crate::replay::Recorder;
 use crate::rounds::{AT_ONCE, ClusterState, ClusterTarget, SourceFilter, once, reading_deadline};
 
-/// Write down what is observed of a query, for replay
-///
-/// Goes over the query's cluster in its usual rhythm and prints a scenario: the checkpoint's files and what the brokers
-/// said, round by round. SIGINT ends it early, with what was recorded until then.
+/// What `brinkwatch record` takes.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  brinkwatch record orders --for 10m --anonymise > incident.json\n\n\
                         Exit code: 0 recorded, 2 no such query, 3 not looked for, 78 invalid configuration.")]

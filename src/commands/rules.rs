@@ -11,6 +11,9 @@ use crate::process::exit_code::ExitCode;
 
 /// What `brinkwatch rules` takes.
 #[derive(Args, Clone, Debug)]
+#[command(
+    after_help = "Example:\n  brinkwatch rules > brinkwatch-rules.yml\n\nExit code: 0 printed, 78 invalid configuration."
+)]
 pub struct RulesArgs {
     /// Where the configuration comes from.
     #[command(flatten)]

@@ -15,11 +15,10 @@ use crate::process::signals::StopSignals;
 ///
 /// HTTP answers at once, whatever Kafka or a store does. SIGTERM or SIGINT stops in order, within two seconds; a second
 /// one stops at once.
-///
-/// Exit codes: 0 stopped as asked; 1 a failure at run time, such as a port that is taken; 78 invalid configuration.
-///
-/// Example: brinkwatch run --config /etc/brinkwatch/brinkwatch.toml
 #[derive(Args, Debug)]
+#[command(after_help = "Example:\n  brinkwatch run --config /etc/brinkwatch/brinkwatch.toml\n\n\
+                        Exit code: 0 stopped as asked, 1 a failure at run time, such as a port that is taken, 78 invalid \
+                        configuration.")]
 pub struct RunArgs {
     /// Where the configuration comes from.
     #[command(flatten)]

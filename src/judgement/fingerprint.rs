@@ -72,6 +72,7 @@ impl QueryMemory {
         };
         Self {
             checkpoint: self.checkpoint.clone(),
+            replaced: self.replaced.clone(),
             torn_files: self.torn_files.clone(),
             open_batch: self.open_batch,
             cluster_id: self.cluster_id.clone(),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::memory::{CheckpointMemory, QueryMemory, TopicMemory};
+use super::memory::{CheckpointMemory, QueryMemory, Replaced, TopicMemory};
 use super::notes::Notes;
 use super::states::EventKind;
 use crate::checkpoint::{CheckpointReading, Problem, ProblemKind};
@@ -22,6 +22,12 @@ pub(super) fn follow(reading: &CheckpointReading, memory: &mut QueryMemory, note
         format!("query id {before} (newest batch {batch}) was replaced by {now}; the last positions are kept here"),
     );
     notes.keep_positions(positions(memory));
+    let replaced = Replaced {
+        query_id: known.query_id.clone(),
+        read_at: known.read_at,
+        last_commit_at: known.last_commit_at,
+        positions: memory.positions(),
+    };
     let topics = memory.topics.iter().map(|(name, topic)| {
         let totals = TopicMemory {
             lost_total: topic.lost_total.clone(),
@@ -32,6 +38,7 @@ pub(super) fn follow(reading: &CheckpointReading, memory: &mut QueryMemory, note
     });
     *memory = QueryMemory {
         topics: topics.filter(|(_, topic)| !topic.lost_total.is_empty()).collect(),
+        replaced: Some(replaced),
         event_totals: std::mem::take(&mut memory.event_totals),
         ..QueryMemory::default()
     };

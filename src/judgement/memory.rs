@@ -37,8 +37,24 @@ pub struct QueryMemory {
     pub learned_interval_ms: Option<u64>,
     /// Each topic.
     pub topics: BTreeMap<TopicName, TopicMemory>,
+    /// The checkpoint that stood here before this one, if one was replaced.
+    pub replaced: Option<Replaced>,
     /// How often each event was seen, and when last.
     pub event_totals: BTreeMap<EventKind, (u64, Moment)>,
+}
+
+/// Where the query stood when its checkpoint was replaced: what a person needs who wants to go on from there.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Replaced {
+    /// The query id of the checkpoint that is gone.
+    pub query_id: Option<String>,
+    /// When it was last read.
+    pub read_at: Moment,
+    /// When a batch last completed in it.
+    pub last_commit_at: Option<Moment>,
+    /// The committed offsets as last read.
+    pub positions: BTreeMap<TopicName, BTreeMap<i32, Offset>>,
 }
 
 /// What stays true of a checkpoint while it can not be read.
@@ -222,6 +238,16 @@ pub enum Identity {
 }
 
 impl QueryMemory {
+    /// The committed offsets as last read.
+    #[must_use]
+    pub fn positions(&self) -> BTreeMap<TopicName, BTreeMap<i32, Offset>> {
+        let of_topic = |topic: &TopicMemory| -> BTreeMap<i32, Offset> {
+            topic.partitions.iter().filter_map(|(number, one)| Some((*number, one.committed?))).collect()
+        };
+        let topics = self.topics.iter().map(|(name, topic)| (TopicName::clone(name), of_topic(topic)));
+        topics.filter(|(_, partitions)| !partitions.is_empty()).collect()
+    }
+
     /// A person says that the state of a topic, or of one partition, is known and settled: latches on it are
     /// released, what is gone is dismissed. Without a topic: everything, a cluster mismatch too.
     pub fn acknowledge(&mut self, topic: Option<&str>, partition: Option<i32>) {

@@ -31,7 +31,7 @@ mod restart;
 
 pub use judge::judge;
 pub use memory::{
-    CheckpointMemory, Doubt, Identity, Keeps, Latch, LatchKind, PartitionMemory, QueryMemory, TopicMemory,
+    CheckpointMemory, Doubt, Identity, Keeps, Latch, LatchKind, PartitionMemory, QueryMemory, Replaced, TopicMemory,
 };
 pub use questions::{Questions, questions};
 pub use restart::{Outcome, Restart, SkippedRange, predict};

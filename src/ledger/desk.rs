@@ -1,6 +1,7 @@
 //! What people do with the ledger: look at gaps, settle them, acknowledge a state. Beside a running daemon.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use sqlx::sqlite::SqliteConnection;
@@ -12,6 +13,7 @@ use super::rows::{COLUMNS, gap_of};
 use super::schema::{self, SchemaError};
 use super::shelf;
 use super::times::text_of;
+use super::transaction;
 use super::writer::FILE_NAME;
 use crate::judgement::QueryMemory;
 use crate::measures::Moment;
@@ -100,6 +102,16 @@ impl Desk {
         Ok(Self { connection })
     }
 
+    /// Opens the ledger of a folder for a short transaction, and makes it where no daemon has kept one.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn open_or_make(folder: &Path) -> Result<Self, DeskError> {
+        fs::create_dir_all(folder).map_err(sqlx::Error::Io)?;
+        let connection = schema::open(&folder.join(FILE_NAME)).await.map_err(DeskError::Open)?;
+        Ok(Self { connection })
+    }
+
     /// Every gap, the oldest record first.
     ///
     /// # Errors
@@ -126,6 +138,40 @@ impl Desk {
         let sql = format!("SELECT {COLUMNS} FROM streaming_gaps WHERE id = ?");
         let row = sqlx::query(&sql).bind(id).fetch_optional(&mut self.connection).await?;
         Ok(gap_of(&row.ok_or(DeskError::NoGap { id })?)?)
+    }
+
+    /// What the daemon remembers of a query, by cluster.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read, or knows no such query.
+    pub async fn remembered(&mut self, query: &str) -> Result<BTreeMap<String, QueryMemory>, DeskError> {
+        let rows = sqlx::query("SELECT query, kafka_cluster, memory FROM query_memory ORDER BY query, kafka_cluster");
+        let (mut memories, mut known) = (BTreeMap::new(), Vec::new());
+        for row in rows.fetch_all(&mut self.connection).await? {
+            let name: String = row.try_get("query")?;
+            if name == query {
+                let (cluster, memory): (String, String) = (row.try_get("kafka_cluster")?, row.try_get("memory")?);
+                let memory = serde_json::from_str(&memory).map_err(|cause| sqlx::Error::Decode(Box::new(cause)))?;
+                memories.insert(cluster, memory);
+            }
+            known.push(name);
+        }
+        known.dedup();
+        if memories.is_empty() { Err(DeskError::NoQuery { query: query.to_owned(), known }) } else { Ok(memories) }
+    }
+
+    /// Writes a gap down by hand: what a record has already is not recorded again. Answers with the records of that log
+    /// that hold a part of it.
+    ///
+    /// # Errors
+    /// When the ledger cannot be written.
+    pub async fn record(&mut self, found: &Gap) -> Result<Vec<Gap>, DeskError> {
+        let mut transaction = self.connection.begin_with("BEGIN IMMEDIATE").await?;
+        transaction::record(&mut transaction, found).await?;
+        transaction.commit().await?;
+        let gaps = self.gaps().await?;
+        let holds = |gap: &Gap| gap.same_log(found) && gap.from < found.to && found.from < gap.to;
+        Ok(gaps.into_iter().filter(holds).collect())
     }
 
     /// Writes down what became of a gap.

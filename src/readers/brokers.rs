@@ -24,6 +24,14 @@ pub trait BrokerReader: Send + Sync + Debug {
         deadline: Duration,
     ) -> BoxFuture<'_, BTreeMap<TopicPartition, Result<Offset, Unread>>>;
 
+    /// The first record at or after a time, for partitions of topics that the newest pass has seen: its offset and its
+    /// timestamp, or none where no record is that young. Each partition is asked for once, at the last time named for it.
+    fn first_since(
+        &self,
+        asked: &[(TopicPartition, Moment)],
+        deadline: Duration,
+    ) -> BoxFuture<'_, BTreeMap<TopicPartition, FirstSince>>;
+
     /// How old the records up to a committed offset are, by look-ups by time. Every request has its answer; one of
     /// which nothing could be proved says so by what is absent in it.
     fn ages(
@@ -36,6 +44,9 @@ pub trait BrokerReader: Send + Sync + Debug {
     /// How many requests were sent since the start, by API: one for each call and broker it went to.
     fn requests(&self) -> BTreeMap<&'static str, u64>;
 }
+
+/// What a look-up by time answered for one partition.
+pub type FirstSince = Result<Option<(Offset, Moment)>, Unread>;
 
 /// One topic that somebody reads.
 #[derive(Clone, Debug, PartialEq, Eq)]

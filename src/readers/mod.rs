@@ -14,7 +14,7 @@ mod brokers;
 pub mod kafka;
 pub mod stores;
 
-pub use brokers::{AgeRequest, BrokerReader, WantedTopic};
+pub use brokers::{AgeRequest, BrokerReader, FirstSince, WantedTopic};
 pub use stores::RequestCounts;
 
 /// Reads one checkpoint, wherever it lies. The seam that rounds are tested through.

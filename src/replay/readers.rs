@@ -11,7 +11,7 @@ use super::scenario::{File, Partition};
 use super::world::{Kafka, State, Topic, World, overlay};
 use crate::checkpoint::{self, CheckpointReading, Listing, LogEntry, OlderEntry};
 use crate::measures::{BatchId, Moment, Offset, Reason, TopicName, TopicPartition, Unread};
-use crate::readers::{AgeRequest, BrokerReader, CheckpointReader, RequestCounts, WantedTopic};
+use crate::readers::{AgeRequest, BrokerReader, CheckpointReader, FirstSince, RequestCounts, WantedTopic};
 use crate::retention::{Age, ClusterReading, PartitionReading, TopicReading, TopicSight};
 
 /// Reads a checkpoint as it stands in the step.
@@ -146,6 +146,20 @@ impl BrokerReader for WrittenKafka {
             None => Err(Unread::new(Reason::NotFound, "the topic or partition is not there any more")),
         };
         ready(partitions.iter().map(|at| (at.clone(), latest(at))).collect()).boxed()
+    }
+
+    fn first_since(
+        &self,
+        asked: &[(TopicPartition, Moment)],
+        _deadline: Duration,
+    ) -> BoxFuture<'_, BTreeMap<TopicPartition, FirstSince>> {
+        let state = self.world.state();
+        let first = |at: &TopicPartition, time: Moment| match partition(&state.kafka, at) {
+            Some(Ok(found)) => Ok(look_up(found, self.committed_only, time)),
+            Some(Err(unread)) => Err(unread.clone()),
+            None => Err(Unread::new(Reason::NotFound, "the topic or partition is not there any more")),
+        };
+        ready(asked.iter().map(|(at, time)| (at.clone(), first(at, *time))).collect()).boxed()
     }
 
     fn ages(

@@ -13,7 +13,7 @@ use super::written;
 use crate::checkpoint::{self, CheckpointReading, OlderEntry};
 use crate::measures::{BatchId, Moment, Offset, TopicPartition, Unread};
 use crate::readers::stores::{CheckpointFiles, CheckpointStore};
-use crate::readers::{AgeRequest, BrokerReader, CheckpointReader, RequestCounts, WantedTopic};
+use crate::readers::{AgeRequest, BrokerReader, CheckpointReader, FirstSince, RequestCounts, WantedTopic};
 use crate::retention::{Age, ClusterReading};
 
 /// Writes one query down, round by round.
@@ -186,6 +186,15 @@ impl BrokerReader for HeardBrokers {
             answer
         }
         .boxed()
+    }
+
+    /// Of a person's own question, which no verdict is made of: it is not part of what was observed.
+    fn first_since(
+        &self,
+        asked: &[(TopicPartition, Moment)],
+        deadline: Duration,
+    ) -> BoxFuture<'_, BTreeMap<TopicPartition, FirstSince>> {
+        self.brokers.first_since(asked, deadline)
     }
 
     fn ages(

@@ -11,7 +11,7 @@ use brinkwatch::checkpoint::{BatchTimes, CheckpointReading, Position, SourceKind
 use brinkwatch::judgement::QuerySettings;
 use brinkwatch::measures::{BatchId, Moment, Offset, TopicName, TopicPartition, Unread};
 use brinkwatch::metrics::snapshot::Publishing;
-use brinkwatch::readers::{AgeRequest, BrokerReader, CheckpointReader, RequestCounts, WantedTopic};
+use brinkwatch::readers::{AgeRequest, BrokerReader, CheckpointReader, FirstSince, RequestCounts, WantedTopic};
 use brinkwatch::retention::{Age, ClusterReading, Limits, PartitionReading, TopicId, TopicReading, TopicSight};
 use brinkwatch::rounds::{ClusterTarget, QueryTarget, SourceFilter};
 use futures::FutureExt;
@@ -61,6 +61,14 @@ impl BrokerReader for Brokers {
             topic.partitions[&at.partition].clone().map(|bounds| bounds.latest)
         };
         ready(partitions.iter().map(|at| (at.clone(), latest(at))).collect()).boxed()
+    }
+
+    fn first_since(
+        &self,
+        _: &[(TopicPartition, Moment)],
+        _: Duration,
+    ) -> BoxFuture<'_, BTreeMap<TopicPartition, FirstSince>> {
+        ready(BTreeMap::new()).boxed()
     }
 
     fn ages(

@@ -113,9 +113,10 @@ class Spark:
         max_offsets: int | None = None,
         raise_in_batch: int | None = None,
         kill_in_batch: int | None = None,
-        starting: str = "earliest",
+        starting: str | None = "earliest",
         subscribe_pattern: str | None = None,
         assign: dict | None = None,
+        sink: Path | None = None,
         **options,
     ) -> str:
         """Starts a query and returns the name under which it is known here. `writer` are options of the sink's side;
@@ -137,6 +138,7 @@ class Spark:
             trigger=trigger or AVAILABLE_NOW,
             raise_in_batch=raise_in_batch,
             kill_in_batch=kill_in_batch,
+            sink=str(sink) if sink else None,
         )
         return name
 
@@ -156,6 +158,9 @@ class Spark:
     def run(self, bootstrap: str, checkpoint: Path, **how) -> Outcome:
         """Reads what is there (availableNow) and ends."""
         return self.wait(self.start(bootstrap, checkpoint, **how))
+
+    def sql(self, *statements: str) -> list[list[str | None]]:
+        return self._ask("sql", statements=list(statements))
 
     def restart_on_copy(
         self, bootstrap: str, checkpoint: Path, *, fail_on_data_loss: bool, copy: Path, **how

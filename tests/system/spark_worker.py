@@ -57,6 +57,7 @@ class Worker:
         trigger,
         raise_in_batch=None,
         kill_in_batch=None,
+        sink=None,
     ):
         reader = self.spark.readStream.format("kafka").option("kafka.bootstrap.servers", bootstrap)
         chosen = {"subscribe": subscribe, "subscribePattern": subscribe_pattern, "assign": assign, **options}
@@ -65,11 +66,29 @@ class Worker:
                 reader = reader.option(key, value)
         writer = reader.load().writeStream.option("checkpointLocation", checkpoint).trigger(**trigger)
         writer = writer.options(**writer_options)
-        if raise_in_batch is None and kill_in_batch is None:
+        if sink is not None:
+            writer = writer.foreachBatch(self.records_sink(Path(sink), name))
+        elif raise_in_batch is None and kill_in_batch is None:
             writer = writer.format("noop")
         else:
             writer = writer.foreachBatch(self.sink(raise_in_batch, kill_in_batch))
         self.queries[name] = writer.start()
+
+    def records_sink(self, folder, name):
+        """Writes where each record came from, one file a batch: doing a batch again changes nothing."""
+        folder.mkdir(parents=True, exist_ok=True)
+
+        def write(frame, batch):
+            rows = frame.select("topic", "partition", "offset").toJSON().collect()
+            (folder / f"{name}-{batch}.jsonl").write_text("".join(f"{row}\n" for row in rows))
+
+        return write
+
+    def sql(self, *, statements):
+        """Runs them, and returns the rows of the last one as text."""
+        for statement in statements:
+            answer = self.spark.sql(statement)
+        return [[None if value is None else str(value) for value in row] for row in answer.collect()]
 
     def configure(self, *, settings, hadoop):
         for key, value in settings.items():

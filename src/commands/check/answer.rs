@@ -3,14 +3,17 @@
 use std::collections::BTreeMap;
 
 use crate::checkpoint::CheckpointReading;
+use crate::commands::targets::Asked;
 use crate::judgement::{Condition, Outcome, PartitionState, PartitionVerdict, QueryVerdict, Restart, predict};
-use crate::measures::{Moment, TopicPartition, Unread};
+use crate::measures::{Moment, Reason, TopicPartition, Unread};
+use crate::recovery::{Subject, WayOn, ways};
 use crate::rounds::{ClusterTarget, Found};
 
 /// What is to be said of one query on one cluster.
 #[derive(Debug)]
 pub(super) struct QueryAnswer {
     pub query: String,
+    pub subject: Subject,
     pub kafka_cluster: String,
     pub cluster_id: Option<String>,
     pub checked_at: Moment,
@@ -26,7 +29,7 @@ pub(super) struct QueryAnswer {
 }
 
 /// One answer per query of the cluster, in the order of the targets.
-pub(super) fn of(target: &ClusterTarget, found: &Found) -> Vec<QueryAnswer> {
+pub(super) fn of(asked: &Asked<'_>, target: &ClusterTarget, found: &Found) -> Vec<QueryAnswer> {
     let queries = target.queries.iter().zip(&found.checkpoints).zip(&found.verdicts);
     queries
         .map(|((query, poll), verdict)| {
@@ -34,12 +37,18 @@ pub(super) fn of(target: &ClusterTarget, found: &Found) -> Vec<QueryAnswer> {
                 (Ok(reading), Ok(cluster)) => {
                     warned(predict(reading, cluster, &query.settings, fail_on_data_loss), verdict)
                 }
+                (Err(unread), _) if unread.reason == Reason::NotFound => Restart::unknown(
+                    "there is no checkpoint: Spark would begin a new query at its startingOffsets option, and what lies \
+                     before is not read; starting-offsets --at last-known prints where the query stood"
+                        .to_owned(),
+                ),
                 (Err(unread), _) => Restart::unknown(format!("the checkpoint was not read: {unread}")),
                 (_, Err(unread)) => Restart::unknown(format!("the cluster was not read: {unread}")),
             };
             let configured = query.settings.fail_on_data_loss;
             QueryAnswer {
                 query: query.name.clone(),
+                subject: asked.subject(&query.name),
                 kafka_cluster: target.name.clone(),
                 cluster_id: found.cluster.as_ref().ok().and_then(|cluster| cluster.cluster_id.clone()),
                 checked_at: found.finished_at,
@@ -92,13 +101,6 @@ impl QueryAnswer {
         checkpoint.into_iter().chain(cluster).collect()
     }
 
-    /// Whether the positions speak of another log than the one that is there now.
-    fn is_about_another_log(&self) -> bool {
-        const ANOTHER: [Condition; 4] =
-            [Condition::ClusterMismatch, Condition::Recreated, Condition::BeyondEnd, Condition::Unverified];
-        ANOTHER.iter().any(|condition| self.verdict.conditions.contains(condition))
-    }
-
     /// Whether there is something that somebody should act on.
     pub(super) fn is_finding(&self) -> bool {
         const FINDINGS: [Condition; 7] = [
@@ -117,17 +119,6 @@ impl QueryAnswer {
     }
 }
 
-/// A way on, and whether it fits.
-#[derive(Debug)]
-pub(super) struct Recovery {
-    /// The bounded word of the JSON.
-    pub path: &'static str,
-    /// Why it fits.
-    pub why: String,
-    /// What to run next, if a command can do it.
-    pub command: Option<String>,
-}
-
 impl QueryAnswer {
     /// Offsets that are certainly gone, over all partitions. Absent when none was seen and not all was read.
     pub(super) fn lost_offsets(&self) -> Option<u64> {
@@ -135,61 +126,46 @@ impl QueryAnswer {
         (lost > 0 || !self.is_incomplete()).then_some(lost)
     }
 
-    /// The partitions, lost ones first, then by share of retention left, then as they are numbered.
+    /// The partitions, worst state first, then those with the least share of retention left, then as they are numbered.
     pub(super) fn worst_first(&self) -> Vec<(&TopicPartition, &PartitionVerdict)> {
         let mut rows: Vec<_> = self.verdict.partitions.iter().collect();
-        let rank = |partition: &PartitionVerdict| {
-            let fine = matches!(partition.state, PartitionState::CaughtUp | PartitionState::Behind);
-            (fine, partition.ratio.unwrap_or(if fine { 1.0 } else { 0.0 }))
-        };
+        let left = |partition: &PartitionVerdict| partition.ratio.unwrap_or(1.0);
         rows.sort_by(|(_, one), (_, other)| {
-            let ((one_fine, one_left), (other_fine, other_left)) = (rank(one), rank(other));
-            one_fine.cmp(&other_fine).then(one_left.total_cmp(&other_left))
+            let lost =
+                |partition: &PartitionVerdict| partition.lost.unwrap_or(0) + partition.possibly_lost.unwrap_or(0);
+            badness(one.state)
+                .cmp(&badness(other.state))
+                .then(lost(other).cmp(&lost(one)))
+                .then(left(one).total_cmp(&left(other)))
         });
         rows
     }
 
-    /// Which ways on fit. Nothing is advised while something was not read.
-    pub(super) fn recoveries(&self) -> Vec<Recovery> {
-        if self.is_incomplete() {
+    /// Every way on, those that fit first. Nothing is advised while something was not read.
+    pub(super) fn recoveries(&self) -> Vec<WayOn> {
+        if self.is_incomplete() || self.restart.outcome == Outcome::Unknown {
             return Vec::new();
         }
-        let lost = self.lost_offsets().unwrap_or(0);
-        if lost == 0 && matches!(self.restart.outcome, Outcome::Starts) && !self.is_about_another_log() {
-            let why = "nothing is lost: restart the query as it is, with the checkpoint as it is".to_owned();
-            return vec![Recovery { path: "none_needed", why, command: None }];
-        }
-        let mut ways = Vec::new();
-        if matches!(self.restart_with(false).outcome, Outcome::StartsAndSkips) {
-            ways.push(Recovery {
-                path: "accept_gap",
-                why: format!(
-                    "with failOnDataLoss=false this checkpoint goes on and skips what is gone ({lost} offsets); set it \
-                     for one restart, then set it back"
-                ),
-                command: None,
-            });
-        }
-        ways.push(Recovery {
-            path: "new_checkpoint",
-            why: "a new checkpoint location, with startingOffsets for every partition, leaves this one as evidence; \
-                  what the sink already has must be made idempotent or will be doubled"
-                .to_owned(),
-            command: None,
-        });
-        if lost > 0 {
-            ways.push(Recovery {
-                path: "backfill",
-                why: format!(
-                    "{lost} offsets are no longer in Kafka: only the systems that produced them can give them again"
-                ),
-                command: None,
-            });
-        }
-        ways
+        ways(&self.subject, &self.verdict, &self.restart, self.restart_with(false))
     }
 
     fn restart_with(&self, fail_on_data_loss: bool) -> &Restart {
         if self.fail_on_data_loss == fail_on_data_loss { &self.restart } else { &self.restart_otherwise }
+    }
+}
+
+/// The worse, the lower. Nothing unread is better than something, and what is not known is worse than both.
+const fn badness(state: PartitionState) -> u8 {
+    match state {
+        PartitionState::Recreated => 0,
+        PartitionState::Lost => 1,
+        PartitionState::BeyondEnd => 2,
+        PartitionState::Gone => 3,
+        PartitionState::Unverified => 4,
+        PartitionState::Unconfirmed => 5,
+        PartitionState::Unknown => 6,
+        PartitionState::Pending => 7,
+        PartitionState::Behind => 8,
+        PartitionState::CaughtUp => 9,
     }
 }

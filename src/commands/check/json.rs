@@ -17,7 +17,7 @@ pub(super) fn document(answers: &[QueryAnswer]) -> Value {
 
 fn query(answer: &QueryAnswer) -> Value {
     let verdict = &answer.verdict;
-    let partitions = verdict.partitions.iter().map(|(at, partition)| row(answer, at, partition));
+    let partitions = answer.worst_first().into_iter().map(|(at, partition)| row(answer, at, partition));
     let problems = verdict
         .problems
         .iter()
@@ -37,7 +37,7 @@ fn query(answer: &QueryAnswer) -> Value {
         "partitions": partitions.collect::<Vec<_>>(),
         "lost_offsets": answer.lost_offsets(),
         "recoveries": answer.recoveries().iter().map(|recovery| json!({
-            "path": recovery.path, "why": recovery.why, "command": recovery.command,
+            "path": recovery.way.label(), "fits": recovery.fits, "why": recovery.why, "command": recovery.command,
         })).collect::<Vec<_>>(),
         "problems": problems.collect::<Vec<_>>(),
     })

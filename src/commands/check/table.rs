@@ -87,9 +87,10 @@ fn words(answer: &QueryAnswer, out: &mut dyn Write) -> std::io::Result<()> {
         writeln!(out, "  {}: {}: {}", printable(file), problem.kind.label(), printable(&problem.detail))?;
     }
     for recovery in answer.recoveries() {
-        writeln!(out, "  {}: {}", recovery.path, recovery.why)?;
+        let fits = if recovery.fits { "fits" } else { "does not fit" };
+        writeln!(out, "  {} {fits}: {}", recovery.way.label().replace('_', " "), printable(&recovery.why))?;
         if let Some(command) = recovery.command {
-            writeln!(out, "    {command}")?;
+            writeln!(out, "    $ {}", printable(&command))?;
         }
     }
     Ok(())

@@ -73,7 +73,7 @@ pub(super) fn print_one(gap: &Gap, output: OutputFormat, out: &mut dyn Write) ->
     Ok(())
 }
 
-fn json(gaps: &[Gap], out: &mut dyn Write) -> anyhow::Result<()> {
+pub(super) fn json(gaps: &[Gap], out: &mut dyn Write) -> anyhow::Result<()> {
     serde_json::to_writer_pretty(&mut *out, &Listed { version: 1, gaps: gaps.iter().map(told).collect() })?;
     writeln!(out)?;
     Ok(())
@@ -130,4 +130,46 @@ fn rows(gaps: &[Gap]) -> Rows {
         ]);
     }
     rows
+}
+
+/// Every column of the table, with the type that Spark gives it.
+pub(super) const FIELDS: [(&str, &str); 16] = [
+    ("id", "BIGINT"),
+    ("stream_name", "STRING"),
+    ("kafka_cluster", "STRING"),
+    ("topic", "STRING"),
+    ("topic_id", "STRING"),
+    ("partition", "INT"),
+    ("missing_from_offset", "BIGINT"),
+    ("missing_to_offset_exclusive", "BIGINT"),
+    ("certainty", "STRING"),
+    ("detected_at", "TIMESTAMP"),
+    ("estimated_first_missing_at", "TIMESTAMP"),
+    ("estimated_last_missing_at", "TIMESTAMP"),
+    ("recovery_path", "STRING"),
+    ("recovery_status", "STRING"),
+    ("evidence", "STRING"),
+    ("recorded_by", "STRING"),
+];
+
+/// The values of [`FIELDS`].
+pub(super) fn fields(gap: &Gap) -> [Option<String>; 16] {
+    [
+        gap.id.map(|id| id.to_string()),
+        Some(gap.stream_name.clone()),
+        Some(gap.kafka_cluster.clone()),
+        Some(gap.topic.clone()),
+        gap.topic_id.clone(),
+        Some(gap.partition.to_string()),
+        Some(gap.from.to_string()),
+        Some(gap.to.to_string()),
+        Some(gap.certainty.label().to_owned()),
+        rfc3339(gap.detected_at),
+        gap.first_missing_at.and_then(rfc3339),
+        gap.last_missing_at.and_then(rfc3339),
+        gap.recovery_path.map(|path| path.word().to_owned()),
+        Some(gap.recovery_status.word().to_owned()),
+        Some(gap.evidence.clone()),
+        Some(gap.recorded_by.clone()),
+    ]
 }

@@ -11,7 +11,8 @@ use super::librdkafka::{Asked, CallError, Found, Isolation, NO_ANSWER, Spec};
 use super::lookups::{Pass, Place};
 use super::memory::{Memory, Oldest};
 use super::topics;
-use crate::measures::{Moment, Offset, TopicPartition, Unread};
+use crate::measures::{Moment, Offset, Reason, TopicPartition, Unread};
+use crate::readers::FirstSince;
 use crate::retention::PartitionReading;
 
 /// Bounds of one partition, or the error in the way.
@@ -64,32 +65,66 @@ pub(super) fn latest(
     partitions: &[TopicPartition],
     until: Instant,
 ) -> BTreeMap<TopicPartition, Result<Offset, Unread>> {
+    let asked: BTreeMap<&TopicPartition, Spec> = partitions.iter().map(|at| (at, Spec::Latest)).collect();
+    let plain = |row: Result<Option<Found>, CallError>| {
+        row.and_then(found).map(|found| found.offset).map_err(|error| faults::unread(&error))
+    };
+    let rows = persistently(connection, memory, &asked, until);
+    asked.into_keys().cloned().zip(rows.into_iter().map(plain)).collect()
+}
+
+/// The first record at or after a time.
+pub(super) fn first_since(
+    connection: &Connection,
+    memory: &mut Memory,
+    asked: &BTreeMap<TopicPartition, Moment>,
+    until: Instant,
+) -> BTreeMap<TopicPartition, FirstSince> {
+    let specs: BTreeMap<&TopicPartition, Spec> = asked.iter().map(|(at, time)| (at, Spec::At(*time))).collect();
+    let plain = |row: Result<Option<Found>, CallError>| match row {
+        Ok(None) => Ok(None),
+        // A record without a timestamp cannot be the first one after a time.
+        Ok(Some(Found { timestamp: None, .. })) => {
+            Err(Unread::new(Reason::Unsupported, "the broker's records carry no timestamps"))
+        }
+        Ok(Some(Found { offset, timestamp: Some(timestamp), .. })) => Ok(Some((offset, timestamp))),
+        Err(error) => Err(faults::unread(&error)),
+    };
+    let rows = persistently(connection, memory, &specs, until);
+    asked.keys().cloned().zip(rows.into_iter().map(plain)).collect()
+}
+
+/// Asks, and once more where the leader has changed. Rows come in the order of the partitions.
+fn persistently(
+    connection: &Connection,
+    memory: &mut Memory,
+    asked: &BTreeMap<&TopicPartition, Spec>,
+    until: Instant,
+) -> Vec<Result<Option<Found>, CallError>> {
     let pass = Pass::new(connection, until);
-    let mut partitions: Vec<&TopicPartition> = partitions.iter().collect();
-    partitions.sort_unstable();
-    partitions.dedup();
-    let ask = |places: &[Place]| {
+    let partitions: Vec<&TopicPartition> = asked.keys().copied().collect();
+    let specs: Vec<Spec> = asked.values().copied().collect();
+    let ask = |of: &[usize], places: &[Place]| {
         pass.spread(places, |leader, chunk| {
-            let asked: Vec<Asked<'_>> = chunk.iter().map(|(_, place)| place.ask(Spec::Latest)).collect();
+            let asked: Vec<Asked<'_>> = chunk.iter().map(|(at, place)| place.ask(specs[of[*at]])).collect();
             pass.ask(leader, &asked, Isolation::Uncommitted)
         })
     };
+    let all: Vec<usize> = (0..partitions.len()).collect();
     let places: Vec<Place> = partitions.iter().map(|at| memory.place(at)).collect();
-    let mut rows = ask(&places);
+    let mut rows = ask(&all, &places);
     let curable = |row: &Result<_, CallError>| row.as_ref().is_err_and(faults::curable);
     let again: Vec<usize> = (0..rows.len()).filter(|at| curable(&rows[*at])).collect();
     if !again.is_empty() && !pass.is_over() {
         topics::refresh_leaders(&pass, memory, again.iter().map(|at| &partitions[*at].topic));
         let placed = again.into_iter().map(|at| (at, memory.place(partitions[at])));
         let (again, places): (Vec<usize>, Vec<Place>) = placed.filter(|(_, place)| pass.worth_asking(place)).unzip();
-        for (at, row) in again.into_iter().zip(ask(&places)) {
+        let second = ask(&again, &places);
+        for (at, row) in again.into_iter().zip(second) {
             rows[at] = row;
         }
     }
-    let plain = |row: Result<Option<Found>, CallError>| {
-        row.and_then(found).map(|found| found.offset).map_err(|error| faults::unread(&error))
-    };
-    partitions.into_iter().cloned().zip(rows.into_iter().map(plain)).collect()
+    rows
 }
 
 /// Adds the oldest record to each partition that holds one, and tells the proofs what there is now. The oldest record

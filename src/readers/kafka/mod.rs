@@ -17,7 +17,7 @@ use tokio::time::{Instant, timeout_at};
 
 use self::client::Connection;
 use self::memory::Memory;
-use super::{AgeRequest, BrokerReader, WantedTopic};
+use super::{AgeRequest, BrokerReader, FirstSince, WantedTopic};
 use crate::measures::{Moment, Offset, Reason, TopicName, TopicPartition, Unread};
 use crate::retention::{Age, ClusterReading, Limits};
 
@@ -148,6 +148,24 @@ impl BrokerReader for KafkaReader {
                 bounds::latest(connection, memory, &partitions, until)
             };
             let none = |unread: Unread| asked.into_iter().map(|partition| (partition, Err(unread.clone()))).collect();
+            self.in_turn(deadline, work).await.unwrap_or_else(none)
+        }
+        .boxed()
+    }
+
+    fn first_since(
+        &self,
+        asked: &[(TopicPartition, Moment)],
+        deadline: Duration,
+    ) -> BoxFuture<'_, BTreeMap<TopicPartition, FirstSince>> {
+        let asked: BTreeMap<TopicPartition, Moment> = asked.iter().cloned().collect();
+        let partitions: Vec<TopicPartition> = asked.keys().cloned().collect();
+        async move {
+            let work = move |connection: &Connection, memory: &mut Memory, until| {
+                bounds::first_since(connection, memory, &asked, until)
+            };
+            let none =
+                |unread: Unread| partitions.into_iter().map(|partition| (partition, Err(unread.clone()))).collect();
             self.in_turn(deadline, work).await.unwrap_or_else(none)
         }
         .boxed()

@@ -112,7 +112,11 @@ impl FileLedger {
         }
         let (requests, inbox) = mpsc::channel(64);
         let health = writer.health();
-        Ok(Opened { ledger: Self { requests, reading: Mutex::new(folder.to_owned()) }, health, writer: writer.run(inbox).boxed() })
+        Ok(Opened {
+            ledger: Self { requests, reading: Mutex::new(folder.to_owned()) },
+            health,
+            writer: writer.run(inbox).boxed(),
+        })
     }
 
     async fn ask<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> Request) -> Option<T> {

@@ -186,7 +186,9 @@ mod tests {
     #[test]
     fn of_several_readings_the_worst_is_kept() {
         let mut history = History::default();
-        for (second, headroom, lag) in [(1, Some(9), Some(1)), (2, Some(-4), None), (3, None, Some(7)), (4, Some(5), Some(2))] {
+        for (second, headroom, lag) in
+            [(1, Some(9), Some(1)), (2, Some(-4), None), (3, None, Some(7)), (4, Some(5), Some(2))]
+        {
             history.note(after(second), headroom, lag);
         }
         let kept: Vec<_> = history.points(Span::HalfHour, after(5)).copied().collect();

@@ -76,6 +76,7 @@ class Browser:
     def look(self, width: int, *, dark: bool = False) -> None:
         """The page as wide as this, in the light or the dark. 640 is what 200 % of zoom makes of 1280."""
         scheme = "dark" if dark else "light"
+        self._devtools("Emulation.setScrollbarsHidden", hidden=True)
         self._devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         self._devtools(
             "Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=False

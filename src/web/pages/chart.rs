@@ -310,12 +310,11 @@ pub(super) struct Spark {
     pub(super) value: String,
 }
 
-/// The headroom of the last six hours in at most so many points.
+/// A small curve has at most so many points.
 const SPARK_POINTS: usize = 36;
 
-/// Draws headroom over the last six hours; absent without a reading.
-pub(super) fn spark(points: &[HistoryPoint], now: Moment, poll_interval: Duration) -> Option<Spark> {
-    let span = Span::SixHours;
+/// Draws headroom over a span; absent without a reading.
+pub(super) fn spark(points: &[HistoryPoint], span: Span, now: Moment, poll_interval: Duration) -> Option<Spark> {
     let axis = Axis::new(span, now, poll_interval.max(span.length() / 36), &[]);
     let all: Vec<(Moment, i64)> = points.iter().filter_map(|point| Some((point.at, point.headroom?))).collect();
     let size = all.len().div_ceil(SPARK_POINTS).max(1);
@@ -341,7 +340,12 @@ pub(super) fn spark(points: &[HistoryPoint], now: Moment, poll_interval: Duratio
         std::cmp::Ordering::Greater => " \u{2191}",
     };
     Some(Spark {
-        label: format!("Headroom over the last 6 hours: from {} to {}", signed(first), signed(last)),
+        label: format!(
+            "Headroom over the last {}: from {} to {}",
+            words::duration(span.length()),
+            signed(first),
+            signed(last)
+        ),
         line,
         brink: format!("{:.1}", 2.0 + y(0) * 0.24),
         end: (format!("{:.1}%", axis.x(last_at)), format!("{:.1}", 2.0 + y(last) * 0.24)),

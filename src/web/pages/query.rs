@@ -308,12 +308,17 @@ fn facts(row: &Row, query: &QueryRound, verdict: &QueryVerdict, now: Moment) -> 
         if unread_here {
             fact("Lost", "unknown".to_owned(), false, "not read")
         } else {
-            fact(
-                "Lost",
-                count(lost),
-                lost > 0,
-                &format!("certain; in {}", counted(partitions, "partition", "partitions")),
-            )
+            let whence = if lost > 0 {
+                format!("certain; in {}", counted(partitions, "partition", "partitions"))
+            } else {
+                "certain".to_owned()
+            };
+            let open: Option<u64> = query.gaps_unresolved.as_ref().map(|gaps| gaps.values().sum());
+            let more = match open {
+                Some(open) if open > 0 => format!("{whence}; {}", counted(open, "gap is open", "gaps are open")),
+                _ => whence,
+            };
+            fact("Lost", count(lost), lost > 0, &more)
         },
         fact("Retention remaining", row.bar.percent.clone(), row.tone < Tone::Warning, &row.bar.limit),
         restart_fact(query, verdict),

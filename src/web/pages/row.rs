@@ -7,7 +7,7 @@ use super::tone::{Tone, tone, worst_ratio};
 use super::{Line, Stamp};
 use crate::judgement::{Deadline, Outcome, QueryState, QueryVerdict};
 use crate::measures::Moment;
-use crate::metrics::snapshot::{ClusterRound, QueryRound, Span, total_lag};
+use crate::metrics::snapshot::{ClusterRound, QueryRound, total_lag};
 use crate::web::words;
 
 /// A query as the fleet page shows it.
@@ -96,8 +96,9 @@ impl Row {
     pub(super) fn draw_history(&mut self, rounds: &[Arc<ClusterRound>], now: Moment) {
         let Some(round) = rounds.iter().find(|round| round.cluster == self.cluster) else { return };
         let Some(query) = round.queries.get(&self.name) else { return };
-        let points: Vec<_> = query.history.points(Span::SixHours, now).copied().collect();
-        self.spark = spark(&points, now, round.poll_interval);
+        let span = query.history.usual_span(now);
+        let points: Vec<_> = query.history.points(span, now).copied().collect();
+        self.spark = spark(&points, span, now, round.poll_interval);
     }
 }
 
@@ -126,6 +127,7 @@ fn meaning(query: &QueryRound, state: QueryState, tone: Tone) -> String {
             format!("warning: below {}", words::percent(query.settings.risk_warning))
         }
         (QueryState::AtRisk, _) => "warning: by forecast".to_owned(),
+        (QueryState::Behind | QueryState::Idle, Tone::Warning) => "but a restart would fail".to_owned(),
         _ if query.verdict.is_none() => "first round under way".to_owned(),
         _ => words::meaning(state).to_owned(),
     }

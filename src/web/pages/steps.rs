@@ -3,12 +3,19 @@
 //! Sentences about a restart are what the judgement foresees of one. Commands are those of this program, and Kafka's own
 //! where a topic would have to be changed, which Brinkwatch never does.
 
+mod restart;
+mod ways;
+
+pub(super) use self::restart::restart_words;
+use self::restart::skipped;
+use self::ways::ways_on;
 use super::row::{lost, number};
-use crate::judgement::{Deadline, Outcome, QueryState, QueryVerdict};
+use super::tone::refuses_restart;
+use crate::judgement::{Deadline, QueryState, QueryVerdict};
 use crate::ledger::{Gap, RecoveryStatus};
-use crate::metrics::snapshot::{ClusterRound, QueryRound, Restarts};
+use crate::metrics::snapshot::{ClusterRound, QueryRound};
 use crate::retention::TopicSight;
-use crate::web::words::{count, counted, duration};
+use crate::web::words::{counted, duration};
 
 /// One thing to do.
 #[derive(Debug, Default)]
@@ -50,15 +57,32 @@ pub(super) struct Case<'a> {
 
 /// The steps for the state, in this order.
 pub(super) fn steps(case: &Case<'_>) -> Vec<Step> {
+    let mut all = by_state(case);
+    if refuses_restart(case.query) && case.query.state() != QueryState::Unreadable {
+        all.insert(0, keep_running(case));
+    }
+    all.into_iter().filter(|step| !step.title.is_empty()).collect()
+}
+
+/// A query that runs keeps its positions in memory; it is the next start that meets the files.
+fn keep_running(case: &Case<'_>) -> Step {
+    with(
+        "Do not stop it, if it still runs",
+        "Spark would not start from this checkpoint as it is. What is wrong with its files stands under Checkpoint.",
+        vec![reads(&["brinkwatch", "inspect", &case.query.checkpoint])],
+    )
+}
+
+fn by_state(case: &Case<'_>) -> Vec<Step> {
     let (lost, _) = lost(case.verdict);
     if lost > 0 {
         let mut steps = vec![stop_the_clock(case, "Stop the clock: keep what is left"), check(case)];
         steps.push(gap_record(case));
         steps.push(ways_on(case, lost));
         steps.push(settle(case));
-        return steps.into_iter().filter(|step| !step.title.is_empty()).collect();
+        return steps;
     }
-    let steps = match case.query.state() {
+    match case.query.state() {
         QueryState::AtRisk => vec![
             check(case),
             stop_the_clock(case, "Buy time: keep the data longer"),
@@ -139,8 +163,7 @@ pub(super) fn steps(case: &Case<'_>) -> Vec<Step> {
         QueryState::Unverified | QueryState::Unknown | QueryState::Lost | QueryState::Behind | QueryState::Idle => {
             vec![check(case)]
         }
-    };
-    steps.into_iter().filter(|step| !step.title.is_empty()).collect()
+    }
 }
 
 /// What never to do, for a state that is told loudly.
@@ -173,40 +196,6 @@ pub(super) fn never(case: &Case<'_>) -> Vec<Never> {
         )
     });
     never
-}
-
-/// What a restart would do, in a sentence or two.
-pub(super) fn restart_words(restarts: Option<&Restarts>) -> String {
-    let Some(Restarts { configured, forced }) = restarts else {
-        return "What a restart would do is unknown: nothing was read lately.".to_owned();
-    };
-    let class = configured.error_class.map_or_else(String::new, |class| format!(" ({class})"));
-    let mut words = match configured.outcome {
-        Outcome::Starts => return "A restart would start and read on.".to_owned(),
-        Outcome::StartsAndSkips => {
-            return format!(
-                "A restart would start and skip {}: {}.",
-                counted(skipped(configured), "offset", "offsets"),
-                configured.detail
-            );
-        }
-        Outcome::Unknown => return format!("What a restart would do is unknown: {}.", configured.detail),
-        Outcome::StartsThenFails => {
-            format!("A restart as it is fails in its first batch{class}: {}.", configured.detail)
-        }
-        Outcome::Fails => format!("A restart as it is fails{class}: {}.", configured.detail),
-    };
-    if forced.outcome == Outcome::StartsAndSkips {
-        words.push_str(&format!(
-            " Forced with failOnDataLoss=false it would skip {}.",
-            counted(skipped(forced), "offset", "offsets")
-        ));
-    }
-    words
-}
-
-fn skipped(restart: &crate::judgement::Restart) -> u64 {
-    restart.skipped.iter().map(|range| range.to.above(range.from)).sum()
 }
 
 fn read_again(verdict: &QueryVerdict) -> String {
@@ -289,61 +278,6 @@ fn gap_record(case: &Case<'_>) -> Step {
         ),
         vec![command],
     )
-}
-
-fn ways_on(case: &Case<'_>, lost: u64) -> Step {
-    let lag = crate::metrics::snapshot::total_lag(case.verdict).map_or_else(
-        || "all readable offsets, each once".to_owned(),
-        |lag| format!("all {} readable offsets, each once", count(lag)),
-    );
-    let pair = |name, text: &str| (name, text.to_owned());
-    Step {
-        title: "Choose how to go on".to_owned(),
-        text: format!(
-            "None of these brings {} back from Kafka. Only a backfill from their origin does.",
-            counted(lost, "lost offset", "lost offsets")
-        ),
-        commands: Vec::new(),
-        choices: vec![
-            Choice {
-                name: "New checkpoint",
-                what: "reads all that is left, nothing twice",
-                pairs: vec![
-                    ("You get", lag),
-                    pair("You lose", "exactly the gap, and it is on record"),
-                    pair(
-                        "Mind",
-                        "give the query a new checkpoint folder, and startingOffsets for every partition: earliest where data \
-                         is lost, the committed offset elsewhere. Keep the old folder. State starts empty",
-                    ),
-                ],
-            },
-            Choice {
-                name: "Accept the gap",
-                what: "same checkpoint, keeps the state",
-                pairs: vec![
-                    pair("You get", "the query back with its state, in one restart"),
-                    pair(
-                        "You lose",
-                        "the gap, and whatever else ages out before that restart: Spark skips it without counting",
-                    ),
-                    pair(
-                        "Mind",
-                        "set failOnDataLoss=false for one start only, then back to true: left on, it hides every later loss",
-                    ),
-                ],
-            },
-            Choice {
-                name: "Backfill",
-                what: "fetch the lost records from where they came from",
-                pairs: vec![
-                    pair("You get", "the lost records back in the sink, if their origin still has them"),
-                    pair("Do", "one of the two above first, so that no more is lost meanwhile"),
-                    pair("Mind", "write with MERGE on the key, so that doing it twice is harmless"),
-                ],
-            },
-        ],
-    }
 }
 
 fn settle(case: &Case<'_>) -> Step {

@@ -65,9 +65,9 @@ fn what_is_lost_lies_below_the_zero_line() {
 fn a_small_curve_has_few_points_and_says_from_where_to_where() {
     let points: Vec<HistoryPoint> =
         (0..180).rev().map(|step| point(step * 120, 1_000 + i64::try_from(step).unwrap(), 0)).collect();
-    let spark = spark(&points, NOW, POLL).unwrap();
+    let spark = spark(&points, Span::SixHours, NOW, POLL).unwrap();
     assert!(spark.line.matches(['M', 'L']).count() <= SPARK_POINTS, "{}", spark.line);
-    assert_eq!(spark.label, "Headroom over the last 6 hours: from 1,179 to 1,000");
+    assert_eq!(spark.label, "Headroom over the last 6 h: from 1,179 to 1,000");
     assert_eq!(spark.value, "1,000 \u{2193}");
-    assert!(super::spark(&[], NOW, POLL).is_none());
+    assert!(super::spark(&[], Span::SixHours, NOW, POLL).is_none());
 }

@@ -1,5 +1,6 @@
 mod answers;
 mod clients;
+mod commands;
 mod gaps;
 mod hostile;
 mod large;

@@ -26,10 +26,6 @@ pub struct Told<'a> {
     pub max_outage: Duration,
     /// When alerts are raised.
     pub thresholds: Thresholds,
-    /// A forecast nearer than this is a warning …
-    pub forecast_warning: Duration,
-    /// … and nearer than this critical.
-    pub forecast_critical: Duration,
     /// How far back rules look for a value.
     pub window: Duration,
     /// Whether the checkpoint was read.
@@ -121,8 +117,16 @@ fn retention(told: &Told<'_>, topic: &TopicVerdict, found: &mut Found) {
     let near = |limit: Duration, part: f64| {
         left(topic.forecast).is_some_and(|left| left < limit.as_secs_f64().min(part * retention))
     };
-    found.add_if(near(told.forecast_warning, 0.5) && !on_schedule, "SparkStreamLossForecast", Severity::Warning);
-    found.add_if(near(told.forecast_critical, 0.2) && !on_schedule, "SparkStreamLossForecast", Severity::Critical);
+    found.add_if(
+        near(told.thresholds.forecast_warning, 0.5) && !on_schedule,
+        "SparkStreamLossForecast",
+        Severity::Warning,
+    );
+    found.add_if(
+        near(told.thresholds.forecast_critical, 0.2) && !on_schedule,
+        "SparkStreamLossForecast",
+        Severity::Critical,
+    );
 
     let outage = told.max_outage.as_secs_f64();
     let expected = told.verdict.expected_interval.as_secs_f64();

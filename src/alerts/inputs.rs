@@ -21,6 +21,8 @@ pub struct Inputs {
     pub window: Duration,
     /// The longest poll interval of any cluster.
     pub poll_interval: Duration,
+    /// Whether lag is also recorded under the names that exporters of consumer groups made common.
+    pub consumer_group_names: bool,
     /// Where the runbooks are; `None`: no link.
     pub runbook_base_url: Option<String>,
     /// Where the dashboards are, such as `https://grafana.example/d/`; `None`: no link.
@@ -34,6 +36,10 @@ pub struct Thresholds {
     pub risk_warning: f64,
     /// Remaining share of retention below which somebody is woken.
     pub risk_critical: f64,
+    /// A forecast loss nearer than this is a warning …
+    pub forecast_warning: Duration,
+    /// … and nearer than this wakes somebody.
+    pub forecast_critical: Duration,
     /// After how many expected intervals without progress a query counts as stalled.
     pub stalled_after: u32,
     /// How often a batch should complete, as configured.
@@ -48,7 +54,14 @@ impl Thresholds {
 
 impl Default for Thresholds {
     fn default() -> Self {
-        Self { risk_warning: 0.5, risk_critical: 0.2, stalled_after: 3, expected_interval: Self::LEARNED_INTERVAL }
+        Self {
+            risk_warning: 0.5,
+            risk_critical: 0.2,
+            forecast_warning: Duration::from_secs(24 * 60 * 60),
+            forecast_critical: Duration::from_secs(4 * 60 * 60),
+            stalled_after: 3,
+            expected_interval: Self::LEARNED_INTERVAL,
+        }
     }
 }
 
@@ -61,6 +74,7 @@ impl Default for Inputs {
             overrides: BTreeMap::new(),
             window: Duration::from_secs(5 * 60),
             poll_interval: Duration::from_secs(30),
+            consumer_group_names: false,
             runbook_base_url: None,
             dashboard_base_url: None,
         }

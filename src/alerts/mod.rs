@@ -15,6 +15,7 @@ pub mod promql;
 mod rule;
 mod alarms;
 mod yaml;
+mod recordings;
 mod render;
 mod holding;
 #[cfg(test)]
@@ -22,17 +23,26 @@ mod tests;
 
 pub use holding::{Told, holding};
 pub use inputs::{Inputs, Thresholds};
+pub use recordings::Recording;
 pub use render::{Format, ObjectMeta, Rendered, rendered};
 pub use rule::{Group, Rule, Severity};
 
 /// The rules for these inputs, in the order in which they are written.
 #[must_use]
 pub fn groups(inputs: &Inputs) -> Vec<Group> {
-    vec![
-        Group { name: "brinkwatch-loss", rules: alarms::loss::rules(inputs) },
-        Group { name: "brinkwatch-retention", rules: alarms::retention::rules(inputs) },
-        Group { name: "brinkwatch-identity", rules: alarms::identity::rules(inputs) },
-        Group { name: "brinkwatch-checkpoint", rules: alarms::checkpoint::rules(inputs) },
-        Group { name: "brinkwatch-self", rules: alarms::own::rules(inputs) },
-    ]
+    let alarms = |name, rules| Group { name, rules, recordings: Vec::new() };
+    let recordings = |name, recordings| Group { name, rules: Vec::new(), recordings };
+    let mut groups = vec![
+        alarms("brinkwatch-loss", alarms::loss::rules(inputs)),
+        alarms("brinkwatch-retention", [alarms::retention::rules(inputs), alarms::forecast::rules(inputs)].concat()),
+        alarms("brinkwatch-identity", alarms::identity::rules(inputs)),
+        alarms("brinkwatch-checkpoint", alarms::checkpoint::rules(inputs)),
+        alarms("brinkwatch-events", alarms::events::rules(inputs)),
+        alarms("brinkwatch-self", alarms::own::rules(inputs)),
+        recordings("brinkwatch-dashboards", recordings::for_dashboards(inputs)),
+    ];
+    if inputs.consumer_group_names {
+        groups.push(recordings("brinkwatch-consumer-group-names", recordings::under_consumer_group_names(inputs)));
+    }
+    groups
 }

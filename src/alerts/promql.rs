@@ -49,6 +49,8 @@ pub enum Fold {
     Without(Vec<&'static str>),
     /// Only these.
     By(Vec<&'static str>),
+    /// All of them, replica by replica: for what is wrong with one process.
+    Each,
 }
 
 /// A metric, folded with its worse side.
@@ -81,6 +83,12 @@ pub enum Value {
     Share(Box<Value>, Box<Value>),
     /// `a + b`.
     Sum(Box<Value>, Box<Value>),
+    /// `factor * v`.
+    Times(f64, Box<Value>),
+    /// The number, or the literal where that is more.
+    AtLeast(Box<Value>, f64),
+    /// How many different values the series have.
+    Distinct(Series),
 }
 
 /// How two numbers are compared.
@@ -103,6 +111,8 @@ pub enum Condition {
     Literal(Value, Compare, f64),
     /// Against another number with the same labels.
     Below(Value, Value),
+    /// The other way round.
+    Above(Value, Value),
     /// A number per topic against one per query.
     BelowPerQuery(Value, Value),
     /// Holds with this value while the other condition does.
@@ -135,11 +145,26 @@ impl Series {
         self
     }
 
+    /// Folds this label as well.
+    #[must_use]
+    pub fn and_without(mut self, label: &'static str) -> Self {
+        if let Fold::Without(dropped) = &mut self.fold {
+            dropped.push(label);
+        }
+        self
+    }
+
     /// Keeps only these labels.
     #[must_use]
     pub fn by(mut self, labels: &[&'static str]) -> Self {
         self.fold = Fold::By(labels.to_vec());
         self
+    }
+
+    /// Replica by replica.
+    #[must_use]
+    pub fn each(self) -> Self {
+        Self { fold: Fold::Each, ..self }
     }
 
     /// As a value.
@@ -193,7 +218,9 @@ impl Condition {
     pub fn series(&self) -> Vec<&Series> {
         match self {
             Self::Literal(value, _, _) => value.series(),
-            Self::Below(left, right) | Self::BelowPerQuery(left, right) => [left.series(), right.series()].concat(),
+            Self::Below(left, right) | Self::Above(left, right) | Self::BelowPerQuery(left, right) => {
+                [left.series(), right.series()].concat()
+            }
             Self::While(value, condition) => [value.series(), condition.series()].concat(),
             Self::Any(all) => all.iter().flat_map(Self::series).collect(),
             Self::Both(left, right) | Self::Unless(left, right) => [left.series(), right.series()].concat(),
@@ -205,8 +232,8 @@ impl Condition {
 impl Value {
     fn series(&self) -> Vec<&Series> {
         match self {
-            Self::Of(series) => vec![series],
-            Self::Age(value) | Self::Left(value) => value.series(),
+            Self::Of(series) | Self::Distinct(series) => vec![series],
+            Self::Age(value) | Self::Left(value) | Self::Times(_, value) | Self::AtLeast(value, _) => value.series(),
             Self::Share(left, right) | Self::Sum(left, right) => [left.series(), right.series()].concat(),
         }
     }

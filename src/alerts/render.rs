@@ -92,7 +92,11 @@ fn metadata(meta: &ObjectMeta) -> Node {
 }
 
 fn group_node(inputs: &Inputs, group: &Group) -> Node {
-    let rules = group.rules.iter().map(|rule| rule_node(inputs, rule)).collect();
+    let alerts = group.rules.iter().map(|rule| rule_node(inputs, rule));
+    let recordings = group.recordings.iter().map(|recording| {
+        Node::map([("record", Node::text(recording.record)), ("expr", Node::Block(recording.expression.clone()))])
+    });
+    let rules = alerts.chain(recordings).collect();
     Node::map([("name", Node::text(group.name)), ("rules", Node::List(rules))])
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::promql::Condition;
+use super::recordings::Recording;
 
 /// How loud an alert is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,6 +57,8 @@ pub struct Group {
     pub name: &'static str,
     /// In order.
     pub rules: Vec<Rule>,
+    /// Series that Prometheus is to keep, in order: one may read those before it.
+    pub recordings: Vec<Recording>,
 }
 
 pub(super) const fn minutes(minutes: u64) -> Duration {

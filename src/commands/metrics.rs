@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use crate::metrics::catalogue::{
-    KAFKA_METRICS, Metric, OWN_METRICS, PARTITION_METRICS, QUERY_METRICS, QUERY_TOPIC_METRICS,
+    KAFKA_METRICS, Metric, OWN_METRICS, PARTITION_METRICS, QUERY_METRICS, QUERY_TOPIC_METRICS, Stability,
 };
 use crate::process::exit_code::ExitCode;
 
@@ -33,15 +33,12 @@ pub fn run(out: &mut impl Write) -> anyhow::Result<ExitCode> {
 
 fn row(metric: &Metric) -> String {
     let labels: Vec<String> = metric.labels.iter().map(|label| format!("`{label}`")).collect();
-    let mut remarks = String::new();
-    if metric.stability == crate::metrics::catalogue::Stability::Experimental {
-        remarks.push_str(" Experimental.");
-    }
-    if !metric.filled {
-        remarks.push_str(" Not published by this version.");
-    }
+    let remark = match metric.stability {
+        Stability::Stable => "",
+        Stability::Experimental => " Experimental.",
+    };
     format!(
-        "| `{}` | {} | {}, {} | {} | {}{remarks} |",
+        "| `{}` | {} | {}, {} | {} | {}{remark} |",
         metric.name,
         labels.join(", "),
         metric.kind.word(),

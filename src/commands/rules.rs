@@ -28,6 +28,10 @@ pub struct RulesArgs {
     /// times
     #[arg(long = "label", value_name = "KEY=VALUE", value_parser = label)]
     pub labels: Vec<(String, String)>,
+    /// Also record lag under the names of consumer group exporters (kafka_consumergroup_group_lag, with the query as the
+    /// group), for dashboards and autoscalers that know those
+    #[arg(long)]
+    pub consumer_group_names: bool,
 }
 
 /// The forms of the rules.
@@ -60,7 +64,8 @@ pub fn run(args: RulesArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
             Format::PrometheusRule(ObjectMeta { name: args.name, namespace: args.namespace, labels })
         }
     };
-    out.write_all(alerts::rendered(&inputs(&config), &format).text.as_bytes())?;
+    let inputs = Inputs { consumer_group_names: args.consumer_group_names, ..inputs(&config) };
+    out.write_all(alerts::rendered(&inputs, &format).text.as_bytes())?;
     Ok(ExitCode::Fine)
 }
 
@@ -84,15 +89,20 @@ pub fn inputs(config: &Config) -> Inputs {
             .map(|cluster| cluster.poll_interval)
             .max()
             .unwrap_or(config.poll_interval),
+        consumer_group_names: false,
         runbook_base_url: config.alerts.runbook_base_url.clone(),
         dashboard_base_url: config.alerts.dashboard_base_url.clone(),
     }
 }
 
-fn thresholds(configured: &config::Thresholds, interval: Option<std::time::Duration>) -> Thresholds {
+/// When alerts on a query are raised; without an expected interval the one that stands for a learned one.
+#[must_use]
+pub fn thresholds(configured: &config::Thresholds, interval: Option<std::time::Duration>) -> Thresholds {
     Thresholds {
         risk_warning: configured.risk_warning,
         risk_critical: configured.risk_critical,
+        forecast_warning: configured.forecast_warning,
+        forecast_critical: configured.forecast_critical,
         stalled_after: configured.stalled_after,
         expected_interval: interval.unwrap_or(Thresholds::LEARNED_INTERVAL),
     }

@@ -37,8 +37,6 @@ pub struct Metric {
     pub worse: Side,
     /// Whether its meaning may still change.
     pub stability: Stability,
-    /// Whether this version ever publishes it.
-    pub filled: bool,
 }
 
 /// The kinds of Prometheus that are used.
@@ -170,7 +168,6 @@ macro_rules! metrics {
                 help: metrics!(@help $source $help),
                 worse: Side::$side,
                 stability: metrics!(@stability $($mark)*),
-                filled: metrics!(@filled $($mark)*),
             };
         )+
 
@@ -180,12 +177,6 @@ macro_rules! metrics {
     (@help polled $help:literal) => { concat!($help, " Polled: as of the last finished round.") };
     (@help own $help:literal) => { $help };
     (@stability) => { Stability::Stable };
-    (@stability later) => { Stability::Stable };
     (@stability estimate) => { Stability::Experimental };
-    (@stability estimate later) => { Stability::Experimental };
-    (@filled) => { true };
-    (@filled estimate) => { true };
-    (@filled later) => { false };
-    (@filled estimate later) => { false };
 }
 use metrics;

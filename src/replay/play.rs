@@ -34,10 +34,6 @@ pub struct Setup {
     pub sources: SourceFilter,
     /// For the alerts.
     pub thresholds: alerts::Thresholds,
-    /// Further thresholds.
-    pub forecast_warning: Duration,
-    /// Further thresholds.
-    pub forecast_critical: Duration,
     /// How far back alert rules look.
     pub window: Duration,
     /// From round to round.
@@ -111,8 +107,6 @@ pub async fn play(scenario: &Scenario, setup: &Setup) -> Result<BTreeMap<String,
                 verdict,
                 max_outage: setup.settings.max_outage,
                 thresholds: setup.thresholds,
-                forecast_warning: setup.forecast_warning,
-                forecast_critical: setup.forecast_critical,
                 window: setup.window,
                 checkpoint_up: poll.outcome.is_ok(),
                 cluster_up: found.cluster.is_ok(),

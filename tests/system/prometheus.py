@@ -81,5 +81,5 @@ class Prometheus:
 def promtool(*arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess:
     """Runs `promtool`; the caller looks at the exit code and at both streams."""
     return subprocess.run(
-        ["promtool", *arguments], input=stdin, capture_output=True, text=True, timeout=60, check=False
+        ["promtool", *arguments], input=stdin, capture_output=True, text=True, timeout=300, check=False
     )

@@ -1,12 +1,12 @@
 //! Data that is gone.
 
-use super::Inputs;
+use super::{Inputs, KEEP};
 use crate::alerts::promql::Condition;
 use crate::alerts::rule::{Rule, Severity, minutes};
 use crate::judgement::Certainty;
 use crate::metrics::catalogue::{
-    Metric, QUERY_TOPIC_LAST_LOSS, QUERY_TOPIC_LOST_OFFSETS, QUERY_TOPIC_OFFSETS_LOST_TOTAL,
-    QUERY_TOPIC_POSSIBLY_LOST_OFFSETS,
+    Metric, QUERY_TOPIC_GAPS_UNRESOLVED, QUERY_TOPIC_LAST_LOSS, QUERY_TOPIC_LOST_OFFSETS,
+    QUERY_TOPIC_OFFSETS_LOST_TOTAL, QUERY_TOPIC_POSSIBLY_LOST_OFFSETS,
 };
 
 /// A loss is told for so long after it was counted, also when the query has skipped on and nothing shows any more.
@@ -40,6 +40,19 @@ pub(in crate::alerts) fn rules(inputs: &Inputs) -> Vec<Rule> {
                 were deleted while query {{ $labels.query }} was about to read them. Its batch may have had them already. \
                 The driver's log says so if it did not. For the partitions and the open batch: \
                 brinkwatch check {{ $labels.query }}",
+        },
+        Rule {
+            alert: "SparkStreamGapUnresolved",
+            severity: Severity::Warning,
+            condition: inputs.newest(&QUERY_TOPIC_GAPS_UNRESOLVED).value().above(0.0),
+            hold: minutes(60),
+            keep_firing: KEEP,
+            query: None,
+            summary: "A loss of Kafka records waits for somebody's decision.",
+            description: "{{ printf \"%.0f\" $value }} gap records of query {{ $labels.query }} on topic {{ $labels.topic }} \
+                ({{ $labels.kafka_cluster }}) are open: the records are gone, and nobody has written down what became of \
+                them. Fill the gap from elsewhere or accept it, then say so: brinkwatch gaps list, \
+                brinkwatch gaps resolve",
         },
     ]
 }

@@ -7,6 +7,8 @@ pub(super) mod loss;
 pub(super) mod retention;
 pub(super) mod identity;
 pub(super) mod checkpoint;
+pub(super) mod events;
+pub(super) mod forecast;
 pub(super) mod own;
 
 use super::inputs::{Inputs, Share};

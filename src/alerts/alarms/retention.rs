@@ -13,7 +13,7 @@ use crate::metrics::catalogue::{
 };
 
 /// A query is on schedule while its oldest unread record is younger than so many expected intervals.
-const ON_SCHEDULE: f64 = 1.25;
+pub(super) const ON_SCHEDULE: f64 = 1.25;
 
 const RISK: &str = "The oldest record of topic {{ $labels.topic }} on {{ $labels.kafka_cluster }} that query \
     {{ $labels.query }} has not read has {{ $value | humanizePercentage }} of its retention left. At zero Kafka may \
@@ -30,13 +30,11 @@ pub(in crate::alerts) fn rules(inputs: &Inputs) -> Vec<Rule> {
 }
 
 fn risk_warning(inputs: &Inputs, share: &Share<'_>) -> Rule {
-    let interval = share.thresholds.expected_interval.as_secs_f64();
-    let on_schedule = share.of(inputs.newest(&QUERY_TOPIC_OLDEST_UNREAD)).age().at_most(ON_SCHEDULE * interval);
     let low = share_left_below(inputs, share, share.thresholds.risk_warning);
     Rule {
         alert: "SparkStreamRetentionRisk",
         severity: Severity::Warning,
-        condition: Condition::Unless(Box::new(low), Box::new(on_schedule)),
+        condition: Condition::Unless(Box::new(low), Box::new(on_schedule(inputs, share))),
         hold: minutes(5),
         keep_firing: KEEP,
         query: share.static_query(),
@@ -56,6 +54,12 @@ fn risk_critical(inputs: &Inputs, share: &Share<'_>) -> Rule {
         summary: "A Spark query is about to lose unread Kafka records.",
         description: RISK,
     }
+}
+
+/// A query that runs at times is not in trouble between its runs.
+pub(super) fn on_schedule(inputs: &Inputs, share: &Share<'_>) -> Condition {
+    let interval = share.thresholds.expected_interval.as_secs_f64();
+    share.of(inputs.newest(&QUERY_TOPIC_OLDEST_UNREAD)).age().at_most(ON_SCHEDULE * interval)
 }
 
 /// The ratio as published; and the share that follows from the proved deadline, which goes on shrinking while neither

@@ -17,6 +17,7 @@ impl Condition {
         match self {
             Self::Literal(value, compare, literal) => vec![format!("{value} {compare} {literal}")],
             Self::Below(left, right) => vec![left.to_string(), format!("< {right}")],
+            Self::Above(left, right) => vec![left.to_string(), format!("> {right}")],
             Self::BelowPerQuery(left, right) => {
                 vec![left.to_string(), format!("< on (query, kafka_cluster) group_left () {right}")]
             }
@@ -51,6 +52,9 @@ impl Display for Value {
             Self::Left(value) => write!(f, "{value} - time()"),
             Self::Share(left, right) => write!(f, "({left}) / {right}"),
             Self::Sum(left, right) => write!(f, "({left} + {right})"),
+            Self::Times(factor, value) => write!(f, "{factor} * {value}"),
+            Self::AtLeast(value, literal) => write!(f, "clamp_min({value}, {literal})"),
+            Self::Distinct(series) => write!(f, "count(count_values(\"value\", {series}))"),
         }
     }
 }
@@ -62,16 +66,17 @@ impl Display for Series {
             Over::Last => "last_over_time",
             Over::Max => "max_over_time",
         };
-        let fold = match &self.fold {
-            Fold::Without(more) => format!("without ({})", [&REPLICA_LABELS, more.as_slice()].concat().join(", ")),
-            Fold::By(labels) => format!("by ({})", labels.join(", ")),
-        };
-        write!(f, "{side} {fold} ({over}({}", self.metric.name)?;
-        if !self.matchers.is_empty() {
-            let matchers: Vec<String> = self.matchers.iter().map(Matcher::to_string).collect();
-            write!(f, "{{{}}}", matchers.join(", "))?;
+        let matchers: Vec<String> = self.matchers.iter().map(Matcher::to_string).collect();
+        let matchers = if matchers.is_empty() { String::new() } else { format!("{{{}}}", matchers.join(", ")) };
+        let read = format!("{over}({}{matchers}[{}])", self.metric.name, duration(self.window));
+        match &self.fold {
+            Fold::Without(more) => {
+                write!(f, "{side} without ({}) ({read})", [&REPLICA_LABELS, more.as_slice()].concat().join(", "))
+            }
+            Fold::By(labels) if labels.is_empty() => write!(f, "{side}({read})"),
+            Fold::By(labels) => write!(f, "{side} by ({}) ({read})", labels.join(", ")),
+            Fold::Each => f.write_str(&read),
         }
-        write!(f, "[{}]))", duration(self.window))
     }
 }
 

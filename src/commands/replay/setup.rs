@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::alerts::{Inputs, Thresholds};
+use super::super::rules::thresholds;
+use crate::alerts::Inputs;
 use crate::config::{self, AlertSettings, ConfigFile};
 use crate::daemon::{query_settings, source_filter};
 use crate::replay::{Scenario, ScenarioError, Setting, Setup};
@@ -53,19 +54,11 @@ pub fn setup(scenario: &Scenario) -> Result<Setup, ScenarioError> {
     let (Some(query), Some(cluster)) = (config.queries.get(NAME), config.clusters.get(NAME)) else {
         return Err(ScenarioError { line: 1, key: "configuration".to_owned(), reason: "names no query".to_owned() });
     };
-    let thresholds = query.alerts.thresholds;
     let AlertSettings { window, .. } = config.alerts;
     Ok(Setup {
         settings: query_settings(&config, query, cluster),
         sources: source_filter(query, NAME),
-        thresholds: Thresholds {
-            risk_warning: thresholds.risk_warning,
-            risk_critical: thresholds.risk_critical,
-            stalled_after: thresholds.stalled_after,
-            expected_interval: query.expected_batch_interval.unwrap_or(Thresholds::LEARNED_INTERVAL),
-        },
-        forecast_warning: thresholds.forecast_warning,
-        forecast_critical: thresholds.forecast_critical,
+        thresholds: thresholds(&query.alerts.thresholds, query.expected_batch_interval),
         window: window.max(Inputs::default().window),
         poll_interval: cluster.poll_interval,
         stale_after: cluster.stale_after,

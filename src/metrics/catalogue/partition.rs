@@ -29,6 +29,6 @@ metrics! {
         "Estimated time of the next unread record; its age is never overstated.";
     RETENTION_REMAINING_RATIO = Gauge "retention_remaining_ratio" LABELS, Ratio Min polled:
         "Share of retention that is still ahead of the next unread record.";
-    PROJECTED_LOSS = Gauge "projected_loss_timestamp_seconds" LABELS, Timestamp Min polled estimate later:
+    PROJECTED_LOSS = Gauge "projected_loss_timestamp_seconds" LABELS, Timestamp Min polled estimate:
         "Forecast: when unread data starts to go if reading and deletion go on as observed; +Inf for never.";
 }

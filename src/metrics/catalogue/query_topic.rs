@@ -25,7 +25,7 @@ metrics! {
         "Proved: time retention deletes no unread record before this; +Inf without a time limit.";
     QUERY_TOPIC_OLDEST_UNREAD = Gauge "query_topic_oldest_unread_timestamp_seconds" LABELS, Timestamp Min polled estimate:
         "Estimated time of the oldest unread record; its age is never overstated.";
-    QUERY_TOPIC_PROJECTED_LOSS = Gauge "query_topic_projected_loss_timestamp_seconds" LABELS, Timestamp Min polled estimate later:
+    QUERY_TOPIC_PROJECTED_LOSS = Gauge "query_topic_projected_loss_timestamp_seconds" LABELS, Timestamp Min polled estimate:
         "Forecast: when unread data starts to go, worst partition; +Inf for never.";
     QUERY_TOPIC_RETENTION_SECONDS = Gauge "query_topic_retention_seconds" LABELS, Seconds Min polled:
         "Time that data lives: retention.ms, or what was observed where a size limit rules; +Inf without a limit.";

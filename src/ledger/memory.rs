@@ -74,7 +74,7 @@ impl Ledger for MemoryLedger {
     fn gaps(&self) -> BoxFuture<'_, Option<Vec<Gap>>> {
         let book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
         let mut gaps: Vec<Gap> = book.all().cloned().collect();
-        gaps.sort_by(|left, right| right.detected_at.cmp(&left.detected_at));
+        gaps.sort_by_key(|gap| std::cmp::Reverse(gap.detected_at));
         ready(Some(gaps)).boxed()
     }
 

@@ -42,7 +42,7 @@ pub(super) fn draw(partitions: &[(i32, Tone)], warning: &str, critical: &str) ->
     let cells: Vec<Tone> =
         partitions.chunks(size).filter_map(|chunk| chunk.iter().map(|(_, tone)| *tone).min()).collect();
     let lines = cells.len().div_ceil(A_LINE).max(1);
-    let columns = cells.len().min(A_LINE).max(50);
+    let columns = cells.len().clamp(50, A_LINE);
     let mut paths: Vec<(&'static str, String)> = Vec::new();
     let mut key = Vec::new();
     let mut told = Vec::new();

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::net::TcpStream;
-use std::time::Instant;
+use tokio::time::Instant;
 
 use super::super::serve::{Limits, serve_within};
 use super::*;

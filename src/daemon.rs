@@ -1,10 +1,16 @@
 //! The composition: builds the rooms out of a configuration, starts and stops them. Nothing else knows them all.
 
+mod fleet;
+mod looks;
+mod roster;
 mod stores;
 mod targets;
+#[cfg(test)]
+mod tests;
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -15,17 +21,20 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use self::fleet::Fleet;
 use crate::alerts;
 use crate::commands::Ended;
 use crate::commands::rules::inputs as alert_inputs;
 use crate::config::{Config, effective_toml};
 use crate::ledger::{FileLedger, Health, Ledger, MemoryLedger, OpenError, Opened};
+use crate::metrics::snapshot::DiscoveryRound;
 use crate::process::clock;
 use crate::process::exit_code::ExitCode;
 use crate::rounds::board::Board;
 use crate::rounds::{self, AT_ONCE};
 use crate::web::{self, RulesFormat, Sources, WebState};
 
+pub use looks::with_found;
 pub use stores::{StoreSecretError, store_settings};
 pub use targets::{TargetError, cluster_reader, cluster_targets, query_settings, source_filter};
 
@@ -54,25 +63,36 @@ pub async fn start(config: Config) -> anyhow::Result<Running> {
     let listener = TcpListener::bind(listen).await.with_context(|| format!("cannot listen on {listen}"))?;
     let address = listener.local_addr().context("the listening address is not known")?;
 
-    let targets = cluster_targets(&config)
+    let fleet = Fleet::new(config.clone())
         .context(Ended::with(ExitCode::Configuration, "the configuration asks for what cannot be had"))?;
     let mut tasks = JoinSet::new();
     let (ledger, health) = open_ledger(&config, &mut tasks).await?;
     let board = Arc::new(Board::default());
     board.set_ledger(rounds::published_health(health));
     board.set_about(&web::about_this_build(true, Some(clock::now())));
-    for target in &targets {
-        board.publish(rounds::before_first_round(target));
+    let (clusters, discoveries) = (fleet.clusters(), fleet.discoveries());
+    for targets in &clusters {
+        board.publish(rounds::before_first_round(&targets.borrow()));
+    }
+    for discovery in &discoveries {
+        board.set_discovery(DiscoveryRound::waiting(&discovery.name));
     }
     let stop = CancellationToken::new();
     let state = web_state(Arc::clone(&board), &ledger, &config, stop.clone());
     let server = tokio::spawn(web::serve(listener, web::router(state), stop.clone()));
-    info!(address = %address, clusters = targets.len(), "listening");
+    info!(address = %address, clusters = clusters.len(), discoveries = discoveries.len(), "listening");
 
     let places = Arc::new(Semaphore::new(AT_ONCE));
-    for target in targets {
+    for targets in clusters {
         let (ledger, board, places) = (Arc::clone(&ledger), Arc::clone(&board), Arc::clone(&places));
-        tasks.spawn(rounds::run(target, ledger, board, places, stop.clone()));
+        tasks.spawn(rounds::run(targets, ledger, board, places, stop.clone()));
+    }
+    let fleet = Arc::new(Mutex::new(fleet));
+    for discovery in discoveries {
+        let (fleet, board, name) = (Arc::clone(&fleet), Arc::clone(&board), discovery.name.clone());
+        let take =
+            move |paths: &BTreeSet<String>| fleet.lock().unwrap_or_else(PoisonError::into_inner).take(&name, paths);
+        tasks.spawn(rounds::discover(discovery, take, board, stop.clone()));
     }
     Ok(Running { address, stop, ledger, tasks, server })
 }
@@ -125,8 +145,8 @@ impl Running {
                 Err(cause) => anyhow::Error::new(cause).context("the web server crashed"),
             },
             Some(ended) = self.tasks.join_next(), if !none_left => match ended {
-                Ok(()) => anyhow::anyhow!("a cluster's loop or the ledger's writer ended"),
-                Err(cause) => anyhow::Error::new(cause).context("a cluster's loop or the ledger's writer crashed"),
+                Ok(()) => anyhow::anyhow!("a loop or the ledger's writer ended"),
+                Err(cause) => anyhow::Error::new(cause).context("a loop or the ledger's writer crashed"),
             },
         }
     }

@@ -11,7 +11,7 @@
 //!                                                  ├─► judgement ──► verdicts, events ──► board ──► /metrics, pages, API
 //! Kafka brokers ────readers──► ClusterReading ─────┘        ▲                 │
 //!                                                           └── ledger ◄──────┘
-//! configuration ──► alert rules, /rules
+//! configuration ──► alert rules, /rules; places to look through ──► checkpoints to read
 //! ```
 //!
 //! # Rooms, in reading order
@@ -24,7 +24,7 @@
 //! | [`judgement`] | position × bounds × memory → verdicts and events | checkpoint, retention |
 //! | [`readers`] | IO, and only reading: stores and brokers | checkpoint, retention |
 //! | [`ledger`] | what outlives the process: memory of the judgement, records of gaps | judgement's values |
-//! | [`rounds`] | when: one loop per cluster; the board | readers, judgement, ledger, metrics |
+//! | [`rounds`] | when: one loop per cluster, one per discovery; the board | readers, judgement, ledger, metrics |
 //! | [`metrics`] | the catalogue of every metric; a snapshot's text | judgement's values |
 //! | [`alerts`] | thresholds and catalogue → rule groups → YAML | metrics |
 //! | [`web`] | scrape, health, rules, API, pages | the board, ledger, metrics, alerts |
@@ -57,7 +57,7 @@
 //! *Planned offset*: exclusive end of the open batch. *Earliest*, *latest*: Kafka's log start and end. *Headroom*:
 //! committed − earliest. *Lag*: unread and still readable. *Lost*: unread and gone. *Deadline*: the moment before which
 //! retention cannot delete the next unread record, proved. *Remaining ratio*: share of retention ahead of that record.
-//! *Round*: one pass over one cluster. *Board*: where the newest finished round of each cluster hangs. *Poll* is ours,
+//! *Round*: one pass over one cluster. *Look*: one pass of a discovery through its place. *Board*: where the newest finished round of each cluster hangs. *Poll* is ours,
 //! *scrape* is Prometheus'.
 //!
 //! # From a committed batch to a page

@@ -32,6 +32,12 @@ fn tree() -> tempfile::TempDir {
         "tmp_x",
         "2024",
         "2025",
+        // no root is entered, nor what tables and writers keep for themselves
+        "orders/state/0",
+        "orders/orders_v2",
+        ".Trash/orders",
+        "__tmp_path_dir/orders",
+        "table/_delta_log/orders",
     ] {
         checkpoint(root.path(), path);
     }
@@ -39,6 +45,9 @@ fn tree() -> tempfile::TempDir {
     checkpoint(root.path(), "orders/sources/1");
     fs::create_dir_all(root.path().join("table/_spark_metadata")).unwrap();
     fs::create_dir_all(root.path().join("half/offsets")).unwrap();
+    // a query that planned no batch yet
+    fs::create_dir_all(root.path().join("fresh/sources/0")).unwrap();
+    fs::write(root.path().join("fresh/metadata"), "{\"id\":\"x\"}").unwrap();
     root
 }
 
@@ -60,7 +69,7 @@ fn every_layout_is_found_and_the_newest_version_lives() {
     let (code, out) = discover(root.path(), &["--exclude", "**/tmp*", "--cluster", "main"]);
     assert_eq!(code, Some(0));
     insta::assert_snapshot!(out, @r#"
-    # 12 checkpoints
+    # 13 checkpoints
 
     [queries.2024]
     checkpoint = "file://ROOT/2024"
@@ -78,6 +87,10 @@ fn every_layout_is_found_and_the_newest_version_lives() {
 
     [queries.etl_checkpoints_cat_sch_table_flow]
     checkpoint = "file://ROOT/etl/_checkpoints/cat/sch/table/flow/1"
+    cluster = "main"
+
+    [queries.fresh]
+    checkpoint = "file://ROOT/fresh"
     cluster = "main"
 
     [queries.orders]
@@ -108,7 +121,7 @@ fn what_is_printed_is_a_configuration() {
     let (_, out) = discover(root.path(), &[]);
     let text = format!("{}\n[clusters.main]\nbootstrap_servers = \"a\"", out.replace("ROOT", "/data"));
     let config = load(ConfigFile::Text { name: "discovered", text: &text }, [], &[]).unwrap();
-    assert_eq!(config.queries.len(), 8);
+    assert_eq!(config.queries.len(), 9);
     assert_eq!(config.queries["payments"].checkpoint, "file:///data/payments_v10");
 }
 
@@ -120,7 +133,7 @@ fn depth_and_patterns_choose() {
         (code, out.lines().next().unwrap().to_owned())
     };
     let some = |number: &str| (Some(0), number.to_owned());
-    assert_eq!(found(&["--depth", "1"]), some("# 7 checkpoints"));
+    assert_eq!(found(&["--depth", "1"]), some("# 8 checkpoints"));
     assert_eq!(found(&["--depth", "5", "--include", "**/three"]), some("# 1 checkpoint"));
     assert_eq!(found(&["--include", "Team ?/*"]), some("# 1 checkpoint"));
     assert_eq!(found(&["--exclude", "**"]), (Some(1), "# 0 checkpoints".to_owned()));

@@ -143,7 +143,8 @@ async fn rounds_until_killed() {
     let board = Arc::new(Board::default());
     let places = Arc::new(Semaphore::new(AT_ONCE));
     let ledger: Arc<dyn Ledger> = Arc::new(opened.ledger);
-    tokio::spawn(rounds::run(target, ledger, Arc::clone(&board), places, CancellationToken::new()));
+    let targets = tokio::sync::watch::channel(Arc::new(target)).1;
+    tokio::spawn(rounds::run(targets, ledger, Arc::clone(&board), places, CancellationToken::new()));
     let mut before = None;
     loop {
         tokio::time::sleep(Duration::from_millis(1)).await;

@@ -13,10 +13,14 @@ pub struct Inputs {
     pub version: String,
     /// How many queries are configured, for the header.
     pub queries: usize,
+    /// How many discoveries are configured, for the header.
+    pub discoveries: usize,
     /// For every query without thresholds of its own, also those that are found later.
     pub defaults: Thresholds,
     /// By query.
     pub overrides: BTreeMap<String, Thresholds>,
+    /// Discoveries with thresholds of their own, by name.
+    pub found: BTreeMap<String, FoundThresholds>,
     /// How far back rules look for a value.
     pub window: Duration,
     /// The longest poll interval of any cluster.
@@ -46,6 +50,15 @@ pub struct Thresholds {
     pub expected_interval: Duration,
 }
 
+/// When alerts on the queries of one discovery are raised. The rules are written before any of them is found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FoundThresholds {
+    /// What the names of its queries begin with, and no other query's does; never empty.
+    pub prefix: String,
+    /// When alerts are raised.
+    pub thresholds: Thresholds,
+}
+
 impl Thresholds {
     /// Taken for the expected interval where none is configured: a rule needs a literal, and what the daemon learns
     /// of a query's rhythm is not known when the file is written.
@@ -70,8 +83,10 @@ impl Default for Inputs {
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             queries: 0,
+            discoveries: 0,
             defaults: Thresholds::default(),
             overrides: BTreeMap::new(),
+            found: BTreeMap::new(),
             window: Duration::from_secs(5 * 60),
             poll_interval: Duration::from_secs(30),
             consumer_group_names: false,
@@ -93,24 +108,39 @@ impl Inputs {
     pub(super) fn split<T: PartialEq>(&self, literals: impl Fn(&Thresholds) -> T) -> Vec<Share<'_>> {
         let usual = literals(&self.defaults);
         let own: Vec<_> = self.overrides.iter().filter(|(_, thresholds)| literals(thresholds) != usual).collect();
+        let found: Vec<_> = self.found.iter().filter(|(_, found)| literals(&found.thresholds) != usual).collect();
         let others = Share {
-            query: None,
-            except: own.iter().map(|(query, _)| query.as_str()).collect(),
+            of: Of::Others {
+                queries: own.iter().map(|(query, _)| query.as_str()).collect(),
+                prefixes: found.iter().map(|(_, found)| found.prefix.as_str()).collect(),
+            },
             thresholds: &self.defaults,
         };
-        let alone = own.iter().map(|(query, thresholds)| Share { query: Some(query), except: Vec::new(), thresholds });
-        std::iter::once(others).chain(alone).collect()
+        let alone = own.iter().map(|(query, thresholds)| Share { of: Of::Query(query), thresholds });
+        let found = found.iter().map(|(discovery, found)| Share {
+            of: Of::Discovery { discovery, prefix: &found.prefix },
+            thresholds: &found.thresholds,
+        });
+        std::iter::once(others).chain(alone).chain(found).collect()
     }
 }
 
 /// One rule's part of the queries.
 pub(super) struct Share<'a> {
-    /// The only query; `None`: all but those in `except`.
-    pub(super) query: Option<&'a str>,
-    /// Queries that have a rule of their own.
-    pub(super) except: Vec<&'a str>,
+    /// Which queries.
+    pub(super) of: Of<'a>,
     /// What counts for this part.
     pub(super) thresholds: &'a Thresholds,
+}
+
+/// The queries that share a rule.
+pub(super) enum Of<'a> {
+    /// One.
+    Query(&'a str),
+    /// Those of one discovery.
+    Discovery { discovery: &'a str, prefix: &'a str },
+    /// All but those that have a rule of their own.
+    Others { queries: Vec<&'a str>, prefixes: Vec<&'a str> },
 }
 
 pub(super) fn hex(bytes: &[u8]) -> String {

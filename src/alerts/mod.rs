@@ -22,10 +22,10 @@ mod holding;
 mod tests;
 
 pub use holding::{Told, holding};
-pub use inputs::{Inputs, Thresholds};
+pub use inputs::{FoundThresholds, Inputs, Thresholds};
 pub use recordings::Recording;
 pub use render::{Format, ObjectMeta, Rendered, rendered};
-pub use rule::{Group, Rule, Severity};
+pub use rule::{Group, Rule, Severity, StaticLabel};
 
 /// The rules for these inputs, in the order in which they are written.
 #[must_use]

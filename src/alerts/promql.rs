@@ -29,8 +29,12 @@ pub struct Matcher {
 pub enum Matching {
     /// This.
     Is(String),
+    /// What begins with this.
+    BeginsWith(String),
     /// None of these; never empty.
     NoneOf(Vec<String>),
+    /// Nothing that begins with one of these; never empty.
+    NoneBegins(Vec<String>),
 }
 
 /// How a window becomes one value.

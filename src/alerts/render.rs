@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 use super::inputs::hex;
 use super::promql::duration;
-use super::rule::{Group, Rule};
+use super::rule::{Group, Rule, StaticLabel};
 use super::yaml::{Node, document};
 use super::{Inputs, groups};
 
@@ -70,14 +70,20 @@ pub fn rendered(inputs: &Inputs, format: &Format) -> Rendered {
 
 fn header(inputs: &Inputs) -> String {
     let queries = match inputs.queries {
+        0 if inputs.discoveries > 0 => "No query is configured by name.".to_owned(),
         0 => "No query is configured. The rules hold for any query that Brinkwatch is given later.".to_owned(),
         1 => format!("For 1 query, {} with rules of its own.", inputs.overrides.len()),
         several => format!("For {several} queries, {} with rules of their own.", inputs.overrides.len()),
     };
+    let found = match inputs.discoveries {
+        0 => String::new(),
+        1 => "\n# The rules hold for all queries that 1 discovery finds, now and later.".to_owned(),
+        several => format!("\n# The rules hold for all queries that {several} discoveries find, now and later."),
+    };
     format!(
         "# Written by brinkwatch rules, version {}. Do not edit: change Brinkwatch's configuration and write it again.\n\
          # Inputs sha256: {}\n\
-         # {queries}\n",
+         # {queries}{found}\n",
         inputs.version,
         inputs.sha256(),
     )
@@ -102,7 +108,8 @@ fn group_node(inputs: &Inputs, group: &Group) -> Node {
 
 fn rule_node(inputs: &Inputs, rule: &Rule) -> Node {
     let mut labels = vec![("severity".to_owned(), Node::text(rule.severity.label()))];
-    labels.extend(rule.query.iter().map(|query| ("query".to_owned(), Node::text(untemplated(query)))));
+    let own = rule.query.iter().map(StaticLabel::pair);
+    labels.extend(own.map(|(label, value)| (label.to_owned(), Node::text(untemplated(value)))));
     let annotations = annotations(inputs, rule).into_iter().map(|(key, text)| (key.to_owned(), Node::Text(text)));
     Node::map([
         ("alert", Node::text(rule.alert)),

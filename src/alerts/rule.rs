@@ -41,13 +41,33 @@ pub struct Rule {
     pub hold: Duration,
     /// How long it goes on firing after the condition was last seen: longer than one restart of the watcher.
     pub keep_firing: Duration,
-    /// The one query this rule is about, as a static label: without it the rule would count as a double of the
-    /// default one.
-    pub query: Option<String>,
+    /// The one query, or the one discovery's queries, that this rule is about: without a label the rule would count as
+    /// a double of the default one.
+    pub query: Option<StaticLabel>,
     /// One sentence, without values.
     pub summary: &'static str,
     /// What to know and what to run, as a template of Prometheus.
     pub description: &'static str,
+}
+
+/// A label that a rule gives to its alerts.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum StaticLabel {
+    /// The query's name.
+    Query(String),
+    /// The name of the discovery that found the queries; each alert has its own query's name besides.
+    Discovery(String),
+}
+
+impl StaticLabel {
+    /// The label and its value.
+    #[must_use]
+    pub fn pair(&self) -> (&'static str, &str) {
+        match self {
+            Self::Query(query) => ("query", query),
+            Self::Discovery(discovery) => ("discovery", discovery),
+        }
+    }
 }
 
 /// Rules that are evaluated together. They carry no interval of their own: how often is Prometheus' business.

@@ -1,7 +1,7 @@
 //! `sources/<id>/0`: where a Kafka source began. Written once, before batch 0, and the only position there is until a
 //! batch is committed.
 
-use super::kafka::{self, KafkaMap};
+use super::kafka::{self, KafkaMap, Tally};
 use super::text::{self, BadFile};
 
 /// What the file of one source says.
@@ -17,10 +17,11 @@ pub(super) enum Initial {
 
 /// Reads the file. Since Spark 2.1.1 a zero byte stands before the text so that 2.1.0 can read it, which in turn wrote
 /// the length of the JSON in one byte: both are dropped unread.
-pub(super) fn parse(bytes: &[u8]) -> Initial {
+pub(super) fn parse(bytes: &[u8], tally: &mut Tally) -> Initial {
     let Some((first, rest)) = bytes.split_first() else { return Initial::Bad(BadFile::Empty) };
-    match body(rest) {
+    match body(rest, tally) {
         Ok(Some(map)) => Initial::Kafka(map),
+        Err(bad @ BadFile::Doubtful(_)) => Initial::Bad(bad),
         // only Kafka's source and the Event Hubs connector begin with a zero
         Ok(None) if *first == 0 => Initial::Bad(BadFile::Malformed("no Kafka offset".to_owned())),
         Err(bad) if *first == 0 => Initial::Bad(bad),
@@ -28,12 +29,12 @@ pub(super) fn parse(bytes: &[u8]) -> Initial {
     }
 }
 
-fn body(bytes: &[u8]) -> Result<Option<KafkaMap>, BadFile> {
+fn body(bytes: &[u8], tally: &mut Tally) -> Result<Option<KafkaMap>, BadFile> {
     let text = text::decode(bytes)?;
     if !text.starts_with('v') {
-        return Ok(kafka::map(text));
+        return kafka::map(text, tally);
     }
     let (version, json) = text.split_once('\n').ok_or_else(|| BadFile::Malformed("only a version line".to_owned()))?;
     text::version(version.trim_end_matches('\r'), 1)?;
-    Ok(kafka::map(json))
+    kafka::map(json, tally)
 }

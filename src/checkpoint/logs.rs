@@ -102,7 +102,7 @@ fn check_commit(batch: BatchId, contents: &BTreeMap<String, Vec<u8>>, findings: 
     let file = format!("commits/{batch}");
     match contents.get(&file).map(|bytes| commit_log::check(bytes)) {
         None | Some(Ok(_)) => {}
-        Some(Err(BadFile::Unsupported(what))) => {
+        Some(Err(BadFile::Unsupported(what) | BadFile::Doubtful(what))) => {
             findings.cannot_tell();
             findings.problem(ProblemKind::UnsupportedVersion, Some(file), what);
         }

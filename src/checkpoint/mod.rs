@@ -12,6 +12,7 @@
 mod reading;
 mod names;
 mod text;
+mod kafka_map;
 mod kafka;
 mod offset_log;
 mod commit_log;
@@ -27,8 +28,9 @@ mod roots;
 #[cfg(test)]
 mod tests;
 
+pub use offset_log::MOST_SOURCES;
 pub use read::{needs_second_look, read, wanted, wants_initial_offsets};
 pub use reading::{
     BatchTimes, CheckpointReading, Listing, LogEntry, Position, Problem, ProblemKind, SourceKind, SourceReading, Start,
 };
-pub use roots::{Root, is_pipeline, is_root, may_hold_roots, roots};
+pub use roots::{Root, Versioning, is_pipeline, is_root, may_hold_roots, roots};

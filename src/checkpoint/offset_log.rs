@@ -9,12 +9,16 @@
 
 use serde::Deserialize;
 
-use super::kafka::{self, KafkaMap, Line};
-use super::text::{self, BadFile};
+use super::kafka::{self, KafkaMap, Line, Tally};
+use super::text::{self, BadFile, cut};
 use crate::measures::Moment;
 
 /// Versions of the offset log: 1 since Spark 2.1, 2 ("OffsetMap") since 4.2.
 const NEWEST_VERSION: u32 = 2;
+/// More sources than any query has.
+pub const MOST_SOURCES: usize = 1000;
+/// No file system has a longer name, and `sources/<id>` is one.
+const LONGEST_ID: usize = 255;
 
 /// A parsed entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +27,7 @@ pub(super) struct Entry {
     pub(super) version: u32,
     /// The driver's clock when the batch was triggered; continuous mode writes none.
     pub(super) batch_timestamp: Option<Moment>,
-    /// Source id and offset: the lines in order (version 1), by id (version 2).
+    /// Source id and offset, in the order of ids; those of version 1 are the positions.
     pub(super) lines: Vec<(String, Line)>,
 }
 
@@ -52,25 +56,38 @@ fn batch_timestamp(metadata: &str, version: u32) -> Result<Option<Moment>, BadFi
     if metadata.is_empty() && version == 1 {
         return Ok(None);
     }
-    let metadata: BatchMetadata =
-        serde_json::from_str(metadata).map_err(|error| malformed(&format!("metadata line: {error}")))?;
+    let metadata: BatchMetadata = serde_json::from_str(metadata)
+        .map_err(|error| malformed(&format!("metadata line: {}", cut(&error.to_string()))))?;
     // Spark puts 0 where it has none
     Ok((metadata.batch_timestamp_ms > 0).then(|| Moment::from_millis(metadata.batch_timestamp_ms)))
 }
 
 fn positional<'a>(lines: impl Iterator<Item = &'a str>) -> Result<Vec<(String, Line)>, BadFile> {
-    let numbered = lines.enumerate();
-    numbered.map(|(index, text)| Ok((index.to_string(), kafka::line(text).map_err(|why| malformed(&why))?))).collect()
+    let mut tally = Tally::default();
+    let mut numbered = Vec::new();
+    for (index, text) in lines.enumerate() {
+        push(&mut numbered, index.to_string(), kafka::line(text, &mut tally)?)?;
+    }
+    Ok(numbered)
+}
+
+fn push(lines: &mut Vec<(String, Line)>, id: String, line: Line) -> Result<(), BadFile> {
+    if lines.len() == MOST_SOURCES {
+        return Err(BadFile::Unsupported(format!("more than {MOST_SOURCES} sources")));
+    }
+    lines.push((id, line));
+    Ok(())
 }
 
 fn named<'a>(lines: impl Iterator<Item = &'a str>) -> Result<Vec<(String, Line)>, BadFile> {
+    let mut tally = Tally::default();
     let mut named: Vec<(String, Line)> = Vec::new();
     for text in lines {
         let (id, offset) = text.split_once(':').ok_or_else(|| malformed("a line without a source id"))?;
-        if id.is_empty() || id.contains('/') {
+        if id.is_empty() || id.len() > LONGEST_ID || id.contains(|letter: char| letter == '/' || letter.is_control()) {
             return Err(malformed("a line without a source id"));
         }
-        named.push((id.to_owned(), kafka::line(offset).map_err(|why| malformed(&why))?));
+        push(&mut named, id.to_owned(), kafka::line(offset, &mut tally)?)?;
     }
     // lines stand in the order of a hash map: sorted, so that an index means the same in every entry
     named.sort_by(|(one, _), (other, _)| id_order(one).cmp(&id_order(other)));
@@ -93,7 +110,8 @@ fn malformed(why: &str) -> BadFile {
 impl Entry {
     /// The offset of a source.
     pub(super) fn line(&self, id: &str) -> Option<&Line> {
-        self.lines.iter().find(|(other, _)| other == id).map(|(_, line)| line)
+        let found = self.lines.binary_search_by(|(other, _)| id_order(other).cmp(&id_order(id))).ok()?;
+        self.lines.get(found).map(|(_, line)| line)
     }
 
     /// The same source in this entry, known by id and by what another entry has for it. Between the two log versions
@@ -104,7 +122,7 @@ impl Entry {
             return by_id;
         }
         let Some(map) = map else { return by_id };
-        let agrees = |line: &&Line| matches!(line, Line::Kafka(other) if kafka::topics(other) == kafka::topics(map));
+        let agrees = |line: &&Line| matches!(line, Line::Kafka(other) if kafka::same_topics(other, map));
         if by_id.as_ref().is_some_and(agrees) {
             return by_id;
         }

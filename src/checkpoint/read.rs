@@ -6,7 +6,7 @@ use super::commit_log;
 use super::findings::Findings;
 use super::history::missing_predecessor;
 use super::initial::{self, Initial};
-use super::kafka::Line;
+use super::kafka::{Line, Tally};
 use super::logs::Logs;
 use super::metadata;
 use super::offset_log::{self, Entry};
@@ -188,6 +188,10 @@ impl<'a> Reader<'a> {
                 self.findings.will_not_start();
                 self.findings.problem(ProblemKind::NewestOffsetsMalformed, file, why.clone());
             }
+            Err(BadFile::Doubtful(why)) => {
+                self.findings.cannot_tell();
+                self.findings.problem(ProblemKind::NewestOffsetsMalformed, file, why.clone());
+            }
             Err(BadFile::Unsupported(what)) => {
                 self.findings.cannot_tell();
                 self.findings.problem(ProblemKind::UnsupportedVersion, file, what.clone());
@@ -205,8 +209,15 @@ impl<'a> Reader<'a> {
                 self.findings.problem(ProblemKind::UnsupportedVersion, Some(offsets_file(*batch)), what.clone());
             }
             Some((batch, Err(bad))) if Some(*batch) == newest.previous() => {
-                self.findings.will_not_start();
-                let why = if let BadFile::Malformed(why) = bad { why } else { "it holds nothing" };
+                if let BadFile::Doubtful(_) = bad {
+                    self.findings.cannot_tell()
+                } else {
+                    self.findings.will_not_start()
+                }
+                let why = match bad {
+                    BadFile::Malformed(why) | BadFile::Doubtful(why) => why,
+                    _ => "it holds nothing",
+                };
                 let detail = format!("Spark reads it before it goes on after batch {newest}: {why}");
                 self.findings.problem(ProblemKind::PredecessorMissing, Some(offsets_file(*batch)), detail);
             }
@@ -251,11 +262,12 @@ impl<'a> Reader<'a> {
     }
 
     fn initials(&self) -> BTreeMap<String, Initial> {
+        let mut tally = Tally::default();
         let parse = |id: &String| {
             let listed_empty = self.listing.sources.get(id).is_some_and(|file| file.size == 0);
             let bytes = self.contents.get(&initial_file(id)).map(Vec::as_slice);
             let bytes = if listed_empty { bytes.or(Some(&[])) } else { bytes };
-            bytes.map(|bytes| (id.clone(), initial::parse(bytes)))
+            bytes.map(|bytes| (id.clone(), initial::parse(bytes, &mut tally)))
         };
         self.listing.sources.keys().filter_map(parse).collect()
     }
@@ -264,9 +276,14 @@ impl<'a> Reader<'a> {
         if found.initial_bad {
             self.findings.will_not_start();
         }
-        let below = |problem: &Problem| problem.kind == ProblemKind::PlannedBelowCommitted;
-        if found.problems.iter().any(below) {
+        let is_doubtful = |problem: &Problem| match problem.kind {
             // with failOnDataLoss it fails each time, without it goes on; the files do not say which
+            ProblemKind::PlannedBelowCommitted => true,
+            // unless it is bad for sure
+            ProblemKind::InitialOffsetsMalformed | ProblemKind::UnsupportedVersion => true,
+            _ => false,
+        };
+        if found.problems.iter().any(is_doubtful) {
             self.findings.cannot_tell();
         }
         self.findings.problems.extend(found.problems);
@@ -297,6 +314,9 @@ fn contradiction(newest: &Entry, before: BatchId, previous: &Entry) -> Option<St
     }
     if newest.version != previous.version {
         return None;
+    }
+    if newest.lines.is_empty() && !previous.lines.is_empty() {
+        return Some(format!("no offset of any source, and some in offsets/{before}: it is cut short"));
     }
     let lost_its_shape =
         |(id, line): &&(String, Line)| *line == Line::Other && matches!(previous.line(id), Some(Line::Kafka(_)));

@@ -182,7 +182,7 @@ pub enum ProblemKind {
     NewestOffsetsMalformed,
     /// The newest commit file has no byte.
     NewestCommitEmpty,
-    /// A format or version that is not known.
+    /// A format or version that is not known, or more in it than any query has.
     UnsupportedVersion,
     /// `metadata` is missing.
     MetadataMissing,

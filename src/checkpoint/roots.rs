@@ -28,6 +28,18 @@ pub fn is_pipeline(name: &str) -> bool {
     matches!(name, "_checkpoints" | "_dlt_metadata")
 }
 
+/// What of a path is a version.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Versioning {
+    /// `_v2` at the end of a name, and a pipeline's last directory.
+    #[default]
+    Marked,
+    /// Any number at the end of a name as well: some jobs begin anew with each submission, in `app-001`, `app-002`.
+    Numbered,
+    /// Nothing: every checkpoint lives.
+    None,
+}
+
 /// One checkpoint among those that were found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Root {
@@ -41,7 +53,8 @@ pub struct Root {
 
 /// Tells of each path whether a newer version of it is among them. In the order of the paths.
 #[must_use]
-pub fn roots(mut paths: Vec<String>) -> Vec<Root> {
+pub fn roots(mut paths: Vec<String>, versioning: Versioning) -> Vec<Root> {
+    let version = |path: &str| version(path, versioning);
     paths.sort();
     let mut newest: BTreeMap<String, (u64, String)> = BTreeMap::new();
     for path in &paths {
@@ -60,15 +73,21 @@ pub fn roots(mut paths: Vec<String>) -> Vec<Root> {
 }
 
 /// The path without its version, and the version: `orders_v2`, or a pipeline's `…/flow/2`.
-fn version(path: &str) -> Option<(String, u64)> {
+fn version(path: &str, versioning: Versioning) -> Option<(String, u64)> {
+    if versioning == Versioning::None {
+        return None;
+    }
     let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
     if let Ok(version) = name.parse() {
+        let is_numbered = versioning == Versioning::Numbered && !parent.is_empty();
         let is_flow = parent.contains('/') && parent.split('/').any(|part| is_pipeline(part) || part == "checkpoints");
-        return is_flow.then(|| (parent.to_owned(), version));
+        return (is_flow || is_numbered).then(|| (parent.to_owned(), version));
     }
     let digits = name.len() - name.trim_end_matches(|letter: char| letter.is_ascii_digit()).len();
     let (stem, number) = name.split_at(name.len() - digits);
-    let base = ["_v", "-v", ".v"].iter().find_map(|mark| stem.strip_suffix(mark)).filter(|base| !base.is_empty())?;
+    let marked = ["_v", "-v", ".v"].iter().find_map(|mark| stem.strip_suffix(mark)).filter(|base| !base.is_empty());
+    let numbered = Some(stem.trim_end_matches(['-', '_', '.'])).filter(|base| !base.is_empty());
+    let base = marked.or(numbered.filter(|_| versioning == Versioning::Numbered))?;
     let family = if parent.is_empty() { base.to_owned() } else { format!("{parent}/{base}") };
     Some((family, number.parse().ok()?))
 }

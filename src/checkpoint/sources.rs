@@ -1,9 +1,10 @@
 //! Where each source stands: the entries and the initial offsets laid over each other.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use super::initial::Initial;
-use super::kafka::{self, KafkaMap, Line};
+use super::kafka::{self, KafkaMap, Line, Tally};
 use super::offset_log::{Entry, id_order};
 use super::reading::{Position, Problem, ProblemKind, SourceKind, SourceReading, Start};
 use super::text::BadFile;
@@ -34,6 +35,7 @@ pub(super) struct Found {
     pub(super) initial_wanted: bool,
     /// A restart needs an initial offsets file that makes no sense.
     pub(super) initial_bad: bool,
+    tally: Tally,
 }
 
 /// Reads every source of the query.
@@ -47,7 +49,29 @@ pub(super) fn found(layers: &Layers<'_>) -> Found {
         let source = Source::of(layers, lead, id).read(index, &mut found);
         found.sources.push(source);
     }
-    found
+    found.limited()
+}
+
+impl Found {
+    /// Whether there is room for one more source's positions. Many sources may share one file of initial offsets, so
+    /// that little input could become very many positions; then none is told.
+    fn has_room(&mut self, committed: Option<&KafkaMap>, planned: Option<&KafkaMap>) -> bool {
+        let topics = |map: Option<&KafkaMap>| map.map_or(0, KafkaMap::len);
+        let partitions = |map: Option<&KafkaMap>| map.map_or(0, |map| map.values().map(BTreeMap::len).sum());
+        self.tally.topics += topics(committed).max(topics(planned));
+        self.tally.partitions += partitions(committed).max(partitions(planned));
+        self.tally.excess().is_none()
+    }
+
+    /// Tells no position when there were too many.
+    fn limited(mut self) -> Self {
+        if let Some(excess) = self.tally.excess() {
+            self.sources.clear();
+            let detail = format!("{excess} in all sources together");
+            self.problems.push(Problem { kind: ProblemKind::UnsupportedVersion, file: None, detail });
+        }
+        self
+    }
 }
 
 /// The ids of the leading entry. A version 2 entry leaves out sources without an offset, so that the entry before may
@@ -57,12 +81,13 @@ fn ids<'a>(layers: &Layers<'a>, lead: &'a Entry) -> Vec<&'a str> {
     let others = [layers.base, older].into_iter().flatten().filter(|(_, e)| lead.version == 2 && e.version == 2);
     let mut ids: Vec<&str> = lead.lines.iter().map(|(id, _)| id.as_str()).collect();
     for (id, _) in others.flat_map(|(_, entry)| &entry.lines) {
-        if lead.line(id).is_none() && !ids.contains(&id.as_str()) {
+        if lead.line(id).is_none() {
             ids.push(id);
         }
     }
     if lead.version == 2 {
         ids.sort_by_key(|id| id_order(id));
+        ids.dedup();
     }
     ids
 }
@@ -110,21 +135,23 @@ impl<'a> Source<'a> {
         reading.kind = SourceKind::Kafka;
         let committed = self.committed(&mut reading, found);
         let planned = self.planned(&mut reading, found);
-        self.lay_out(committed.as_ref(), planned, &mut reading, found);
+        if found.has_room(committed.as_deref(), planned) {
+            self.lay_out(committed.as_deref(), planned, &mut reading, found);
+        }
         reading
     }
 
     /// Where a restart resumes: the base entry, else the one before where that counts, else the initial offsets.
-    fn committed(&self, reading: &mut SourceReading, found: &mut Found) -> Option<KafkaMap> {
+    fn committed(&self, reading: &mut SourceReading, found: &mut Found) -> Option<Cow<'a, KafkaMap>> {
         match (self.base, self.layers.base) {
             (Some(Line::Kafka(map)), Some((batch, _))) => {
                 reading.committed_from = Some(offsets_file(batch));
-                return Some(map.clone());
+                return Some(Cow::Borrowed(map));
             }
             (Some(Line::EmptyMap), Some((batch, _))) => {
                 reading.committed_from = Some(offsets_file(batch));
                 self.note_empty_map(batch, found);
-                return Some(KafkaMap::new());
+                return Some(Cow::Owned(KafkaMap::new()));
             }
             _ => {}
         }
@@ -132,7 +159,7 @@ impl<'a> Source<'a> {
             (self.layers.older_counts, self.older, self.layers.older)
         {
             reading.committed_from = Some(offsets_file(batch));
-            return Some(map.clone());
+            return Some(Cow::Borrowed(map));
         }
         let (file, map) = self.initial(found)?;
         reading.committed_from = Some(file);
@@ -177,12 +204,12 @@ impl<'a> Source<'a> {
             for (topic, partition, number) in partitions(committed) {
                 let (offset, start) = position(number);
                 if offset.is_none() {
-                    notes.negative.push(format!("{topic}/{partition} at {number}"));
+                    notes.negative.add(|| format!("{topic}/{partition} at {number}"));
                 }
                 *slot(reading, topic, partition) = Position { committed: offset, start, ..Position::default() };
             }
             for (topic, partition, number) in self.dropped(committed) {
-                notes.dropped.push(format!("{topic}/{partition}"));
+                notes.dropped.add(|| format!("{topic}/{partition}"));
                 let committed = Offset::new(number);
                 *slot(reading, topic, partition) =
                     Position { committed, start: Some(Start::Earliest), planned: None, dropped: true };
@@ -196,13 +223,13 @@ impl<'a> Source<'a> {
             }
             position.planned = Offset::new(number);
             if position.planned.is_none() {
-                notes.negative.push(format!("{topic}/{partition} planned to {number}"));
+                notes.negative.add(|| format!("{topic}/{partition} planned to {number}"));
             }
             if let (Some(committed), Some(planned)) = (position.committed, position.planned)
                 && planned < committed
                 && !position.dropped
             {
-                notes.below.push(format!("{topic}/{partition} from {committed} to {planned}"));
+                notes.below.add(|| format!("{topic}/{partition} from {committed} to {planned}"));
             }
         }
         notes.tell(reading, found);
@@ -221,7 +248,7 @@ impl<'a> Source<'a> {
     /// The initial offsets of this source. Spark numbers the directories by source and the lines by use, so that a
     /// source that is used twice (`df.union(df)`) shifts the two against each other: only topics that agree prove that
     /// a directory belongs to a line.
-    fn initial(&self, found: &mut Found) -> Option<(String, KafkaMap)> {
+    fn initial(&self, found: &mut Found) -> Option<(String, Cow<'a, KafkaMap>)> {
         found.initial_wanted = true;
         let initials = self.layers.initials;
         if let Some(Initial::Bad(bad)) = initials.get(self.id) {
@@ -234,42 +261,45 @@ impl<'a> Source<'a> {
         let is_named = self.id.parse::<u64>().is_err();
         let line = [self.planned, self.base, self.older].into_iter().flatten().find_map(map_of);
         let Some(line) = line.filter(|_| !is_named) else {
-            return own.map(|(id, map)| (initial_file(id), map.clone()));
+            return own.map(|(id, map)| (initial_file(id), Cow::Borrowed(map)));
         };
         let each_has_its_own = self.lead.lines.iter().all(|(id, _)| initials.contains_key(id));
-        if let Some((id, map)) = own.filter(|(_, map)| each_has_its_own && kafka::topics(map) == kafka::topics(line)) {
-            return Some((initial_file(id), map.clone()));
+        if let Some((id, map)) = own.filter(|(_, map)| each_has_its_own && kafka::same_topics(map, line)) {
+            return Some((initial_file(id), Cow::Borrowed(map)));
         }
-        lowest_of(&fitting(initials, &kafka::topics(line)), self.id)
+        lowest_of(&fitting(initials, line), self.id)
     }
 }
 
 /// Directories whose topics are the line's; failing that, those whose topics are some of them (a pattern may have
 /// found a new topic before the first batch).
-fn fitting<'a>(initials: &'a BTreeMap<String, Initial>, topics: &BTreeSet<&str>) -> Vec<(&'a str, &'a KafkaMap)> {
+fn fitting<'a>(initials: &'a BTreeMap<String, Initial>, line: &KafkaMap) -> Vec<(&'a str, &'a KafkaMap)> {
     let maps = || {
         initials.iter().filter_map(|(id, initial)| match initial {
             Initial::Kafka(map) => Some((id.as_str(), map)),
             Initial::Other | Initial::Bad(_) => None,
         })
     };
-    let equal: Vec<_> = maps().filter(|(_, map)| kafka::topics(map) == *topics).collect();
+    let equal: Vec<_> = maps().filter(|(_, map)| kafka::same_topics(map, line)).collect();
     if equal.is_empty() {
-        return maps().filter(|(_, map)| kafka::topics(map).is_subset(topics)).collect();
+        return maps().filter(|(_, map)| kafka::topics_within(map, line)).collect();
     }
     equal
 }
 
 /// The lowest number per partition: when several directories fit, the query may need any of them.
-fn lowest_of(fitting: &[(&str, &KafkaMap)], preferred: &str) -> Option<(String, KafkaMap)> {
-    let (first, _) = fitting.first()?;
+fn lowest_of<'a>(fitting: &[(&'a str, &'a KafkaMap)], preferred: &str) -> Option<(String, Cow<'a, KafkaMap>)> {
+    let (first, map) = fitting.first()?;
     let id = fitting.iter().map(|(id, _)| *id).find(|id| *id == preferred).unwrap_or(first);
+    if fitting.len() == 1 {
+        return Some((initial_file(id), Cow::Borrowed(map)));
+    }
     let mut lowest = KafkaMap::new();
     for (topic, partition, number) in fitting.iter().flat_map(|(_, map)| partitions(map)) {
         let slot = lowest.entry(TopicName::clone(topic)).or_default().entry(partition).or_insert(number);
         *slot = number.min(*slot);
     }
-    Some((initial_file(id), lowest))
+    Some((initial_file(id), Cow::Owned(lowest)))
 }
 
 /// Before the first batch the directories are all there is.
@@ -294,7 +324,7 @@ fn from_initials(initials: &BTreeMap<String, Initial>, found: &mut Found) {
                 for (topic, partition, number) in partitions(map) {
                     let (committed, start) = position(number);
                     if committed.is_none() {
-                        notes.negative.push(format!("{topic}/{partition} at {number}"));
+                        notes.negative.add(|| format!("{topic}/{partition} at {number}"));
                     }
                     *slot(&mut reading, topic, partition) = Position { committed, start, ..Position::default() };
                 }
@@ -311,10 +341,10 @@ fn from_initials(initials: &BTreeMap<String, Initial>, found: &mut Found) {
 }
 
 fn note_bad_initial(id: &str, bad: &BadFile, found: &mut Found) {
-    found.initial_bad = true;
+    found.initial_bad |= !matches!(bad, BadFile::Doubtful(_));
     let (kind, detail) = match bad {
         BadFile::Empty => (ProblemKind::InitialOffsetsMalformed, "the file is empty".to_owned()),
-        BadFile::Malformed(why) => (ProblemKind::InitialOffsetsMalformed, why.clone()),
+        BadFile::Malformed(why) | BadFile::Doubtful(why) => (ProblemKind::InitialOffsetsMalformed, why.clone()),
         BadFile::Unsupported(what) => (ProblemKind::UnsupportedVersion, what.clone()),
     };
     found.problems.push(Problem { kind, file: Some(initial_file(id)), detail });
@@ -323,16 +353,32 @@ fn note_bad_initial(id: &str, bad: &BadFile, found: &mut Found) {
 /// What was odd about single partitions: told once a source, since a thousand partitions are often odd together.
 #[derive(Default)]
 struct Notes {
-    negative: Vec<String>,
-    dropped: Vec<String>,
-    below: Vec<String>,
+    negative: Noted,
+    dropped: Noted,
+    below: Noted,
+}
+
+/// The first one, and how many more there are.
+#[derive(Default)]
+struct Noted {
+    first: Option<String>,
+    more: usize,
+}
+
+impl Noted {
+    fn add(&mut self, which: impl FnOnce() -> String) {
+        match self.first {
+            None => self.first = Some(which()),
+            Some(_) => self.more += 1,
+        }
+    }
 }
 
 impl Notes {
     fn tell(self, reading: &SourceReading, found: &mut Found) {
-        let mut tell = |kind, file: &Option<String>, what: &str, which: &[String]| {
-            let Some(first) = which.first() else { return };
-            let more = if which.len() > 1 { format!(" and {} more", which.len() - 1) } else { String::new() };
+        let mut tell = |kind, file: &Option<String>, what: &str, which: &Noted| {
+            let Some(first) = &which.first else { return };
+            let more = if which.more > 0 { format!(" and {} more", which.more) } else { String::new() };
             let detail = format!("source {}: {what}: {first}{more}", reading.id);
             found.problems.push(Problem { kind, file: file.clone(), detail });
         };

@@ -7,6 +7,8 @@ pub(super) enum BadFile {
     Empty,
     /// It makes no sense, for this reason.
     Malformed(String),
+    /// It has the right shape, and nobody can say for sure what Spark makes of it.
+    Doubtful(String),
     /// A format that we do not know.
     Unsupported(String),
 }
@@ -56,12 +58,20 @@ pub(super) fn version(line: &str, newest_known: u32) -> Result<u32, BadFile> {
     }
 }
 
+/// The start of a library's words, which may repeat all of a file's content.
+pub(super) fn cut(words: &str) -> String {
+    const MOST: usize = 200;
+    match words.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &words[..end]),
+        None => words.to_owned(),
+    }
+}
+
 /// The start of a text, so that a strange file does not fill a page.
 pub(super) fn shortened(text: &str) -> String {
     const MOST: usize = 60;
-    if text.chars().count() <= MOST {
-        return text.escape_debug().to_string();
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", text[..end].escape_debug()),
+        None => text.escape_debug().to_string(),
     }
-    let start: String = text.chars().take(MOST).collect();
-    format!("{}…", start.escape_debug())
 }

@@ -74,7 +74,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 /// # Errors
 /// When the arguments name nothing that can be checked, or the answer cannot be written.
 pub async fn run(args: &CheckArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
-    let mut targets = targets::of(args)?;
+    let (mut targets, is_complete) = targets::of(args).await?;
     for query in targets.iter_mut().flat_map(|target| &mut target.queries) {
         query.settings.confirm_polls = query.settings.confirm_polls.min(LOOKS);
         query.settings.confirm_time = query.settings.confirm_time.min(BETWEEN_LOOKS * (LOOKS - 1));
@@ -94,7 +94,7 @@ pub async fn run(args: &CheckArgs, out: &mut dyn Write) -> anyhow::Result<ExitCo
             writeln!(io::stderr(), "brinkwatch: {} on {}: {unread}", answer.query, answer.kafka_cluster)?;
         }
     }
-    Ok(exit_code_of(&answers))
+    Ok(if is_complete { exit_code_of(&answers) } else { ExitCode::NotRead })
 }
 
 /// One round; and as long as a contradiction waits for confirmation, another one.

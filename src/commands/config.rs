@@ -86,7 +86,11 @@ pub fn run(args: &ConfigArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
         ConfigAction::Check(_) => {
             let clusters = counted(config.clusters.len(), "cluster", "clusters");
             let queries = counted(config.queries.len(), "query", "queries");
-            writeln!(out, "configuration is valid: {clusters}, {queries}")?;
+            let discoveries = match config.discoveries.len() {
+                0 => String::new(),
+                number => format!(", {}", counted(number, "discovery", "discoveries")),
+            };
+            writeln!(out, "configuration is valid: {clusters}, {queries}{discoveries}")?;
         }
         ConfigAction::Show(_) => write!(out, "{}", config::effective_toml(&config))?,
     }

@@ -9,9 +9,11 @@ use clap::Args;
 
 use super::Ended;
 use super::config::ConfigSource;
+use crate::checkpoint::{Root, Versioning, roots};
 use crate::daemon::store_settings;
 use crate::process::exit_code::ExitCode;
-use crate::readers::stores::{FoundCheckpoint, Search, Stores};
+use crate::readers::CheckpointFinder;
+use crate::readers::stores::{Search, Stores};
 
 /// What `discover` looks for, and how.
 #[derive(Args, Debug)]
@@ -53,28 +55,42 @@ pub async fn run(args: &DiscoverArgs, out: &mut dyn Write) -> anyhow::Result<Exi
         Some(_) => store_settings(&args.source.load()?).context(Ended::with(ExitCode::Configuration, "not usable"))?,
         None => BTreeMap::new(),
     };
+    run_in(&mut Stores::new(settings, args.timeout), args, out).await
+}
+
+/// The same with stores that are made already.
+///
+/// # Errors
+/// As [`run`].
+pub async fn run_in(stores: &mut Stores, args: &DiscoverArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
     let search = Search { depth: args.depth, include: args.include.clone(), exclude: args.exclude.clone() };
-    let found = Stores::new(settings, args.timeout)
-        .find(&args.location, args.store.as_deref(), &search, args.timeout)
-        .await
-        .context(Ended::with(ExitCode::Usage, "this location can not be opened"))?
-        .context(Ended::with(ExitCode::NotRead, "not looked through"))?;
-    print(&found, args, out)?;
+    let place = stores
+        .prefix(&args.location, args.store.as_deref(), search)
+        .context(Ended::with(ExitCode::Usage, "this location can not be opened"))?;
+    let looked = place.look(&BTreeSet::new(), args.timeout).await;
+    // Half a list would be taken for a whole one.
+    let looked = looked.and_then(|looked| looked.unread.first().map_or(Ok(looked.paths), |(_, why)| Err(why.clone())));
+    let found = roots(
+        looked.context(Ended::with(ExitCode::NotRead, "not looked through"))?.into_iter().collect(),
+        Versioning::Marked,
+    );
+    print(&found, &place, args, out)?;
     Ok(if found.is_empty() { ExitCode::Finding } else { ExitCode::Fine })
 }
 
-fn print(found: &[FoundCheckpoint], args: &DiscoverArgs, out: &mut dyn Write) -> anyhow::Result<()> {
+fn print(found: &[Root], place: &dyn CheckpointFinder, args: &DiscoverArgs, out: &mut dyn Write) -> anyhow::Result<()> {
     let number = found.len();
     writeln!(out, "# {number} {}", if number == 1 { "checkpoint" } else { "checkpoints" })?;
     let mut names = BTreeSet::new();
-    for checkpoint in found {
-        let location = quoted(&checkpoint.location);
-        if let Some(newer) = &checkpoint.root.superseded_by {
+    for root in found {
+        let checkpoint = place.location_of(&root.path);
+        let location = quoted(&checkpoint);
+        if let Some(newer) = &root.superseded_by {
             writeln!(out, "\n# {location} is superseded by {}", quoted(newer))?;
             continue;
         }
-        let family = &checkpoint.root.family;
-        let shown = if family.is_empty() { checkpoint.location.rsplit('/').next().unwrap_or_default() } else { family };
+        let family = &root.family;
+        let shown = if family.is_empty() { checkpoint.rsplit('/').next().unwrap_or_default() } else { family };
         writeln!(out, "\n[queries.{}]\ncheckpoint = {location}", table_name(shown, &mut names))?;
         for (key, value) in [("store", &args.store), ("cluster", &args.cluster)] {
             if let Some(value) = value {

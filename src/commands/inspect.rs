@@ -16,7 +16,7 @@ use crate::checkpoint::{CheckpointReading, Position, SourceKind, SourceReading, 
 use crate::daemon::store_settings;
 use crate::process::exit_code::ExitCode;
 use crate::readers::CheckpointReader;
-use crate::readers::stores::{CheckpointStore, Stores};
+use crate::readers::stores::Stores;
 
 /// Print what a checkpoint says, without asking Kafka
 #[derive(Args, Debug)]
@@ -45,7 +45,21 @@ pub struct InspectArgs {
 /// # Errors
 /// When the location makes no sense, the checkpoint can not be read, or the output can not be written.
 pub async fn run(args: InspectArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
-    let store = open(&args)?;
+    let settings = match args.store {
+        Some(_) => store_settings(&args.config.load()?).context(Ended::with(ExitCode::Configuration, "not usable"))?,
+        None => BTreeMap::new(),
+    };
+    run_in(&mut Stores::new(settings, args.timeout), &args, out).await
+}
+
+/// The same with stores that are made already.
+///
+/// # Errors
+/// As [`run`].
+pub async fn run_in(stores: &mut Stores, args: &InspectArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
+    let store = stores
+        .open(&args.checkpoint, args.store.as_deref())
+        .context(Ended::with(ExitCode::Usage, "this location can not be opened"))?;
     let reading = store.read(args.timeout).await.context(Ended::with(ExitCode::NotRead, "checkpoint not read"))?;
     print(&Inspected::new(store.location(), &reading), args.output, out)?;
     match reading.unread() {
@@ -53,17 +67,6 @@ pub async fn run(args: InspectArgs, out: &mut dyn Write) -> anyhow::Result<ExitC
         // its problems were printed all the same
         Some(unread) => Err(unread).context(Ended::with(ExitCode::NotRead, "no position can be told")),
     }
-}
-
-fn open(args: &InspectArgs) -> anyhow::Result<CheckpointStore> {
-    let settings = match args.store {
-        Some(_) => store_settings(&args.config.load()?).context(Ended::with(ExitCode::Configuration, "not usable"))?,
-        None => BTreeMap::new(),
-    };
-    let mut stores = Stores::new(settings, args.timeout);
-    stores
-        .open(&args.checkpoint, args.store.as_deref())
-        .context(Ended::with(ExitCode::Usage, "this location can not be opened"))
 }
 
 fn print(inspected: &Inspected<'_>, output: OutputFormat, out: &mut dyn Write) -> anyhow::Result<()> {

@@ -80,6 +80,11 @@ pub async fn run(command_line: CommandLine) -> ExitCode {
         Command::Rules(args) => rules::run(args, &mut out),
         Command::Run(args) => run::run(args).await,
     };
+    end(ended, &mut out)
+}
+
+/// The exit code of a command that ended; an error goes to stderr.
+pub fn end(ended: anyhow::Result<ExitCode>, out: &mut dyn Write) -> ExitCode {
     match ended.and_then(|code| Ok(out.flush().map(|()| code)?)) {
         Ok(code) => code,
         // the reader of our output has seen enough
@@ -111,6 +116,8 @@ impl Ended {
         Self { code, what }
     }
 }
+
+impl std::error::Error for Ended {}
 
 impl std::fmt::Display for Ended {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -14,12 +14,12 @@ use super::Ended;
 use super::config::ConfigSource;
 use super::times::rfc3339;
 use crate::config::Config;
-use crate::daemon::cluster_targets;
+use crate::daemon::{cluster_targets, store_settings, with_found};
 use crate::process::exit_code::ExitCode;
 use crate::process::signals::StopSignals;
-use crate::readers::stores::CheckpointStore;
+use crate::readers::stores::Stores;
 use crate::replay::Recorder;
-use crate::rounds::{AT_ONCE, ClusterState, ClusterTarget, SourceFilter, once};
+use crate::rounds::{AT_ONCE, ClusterState, ClusterTarget, SourceFilter, once, reading_deadline};
 
 /// Write down what is observed of a query, for replay
 ///
@@ -27,9 +27,9 @@ use crate::rounds::{AT_ONCE, ClusterState, ClusterTarget, SourceFilter, once};
 /// said, round by round. SIGINT ends it early, with what was recorded until then.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  brinkwatch record orders --for 10m --anonymise > incident.json\n\n\
-                        Exit code: 0 recorded, 2 no such query, 78 invalid configuration.")]
+                        Exit code: 0 recorded, 2 no such query, 3 not looked for, 78 invalid configuration.")]
 pub struct RecordArgs {
-    /// The name of a configured query
+    /// The name of a query that is configured, or that a discovery finds
     #[arg(value_name = "QUERY")]
     pub query: String,
     /// For how long
@@ -48,7 +48,7 @@ pub struct RecordArgs {
 /// # Errors
 /// When there is no such query, or the scenario cannot be written.
 pub async fn run(args: &RecordArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
-    let config = args.source.load()?;
+    let config = known(args).await?;
     let mut recorder = Recorder::new(args.anonymise);
     let (target, configuration) = target(args, &config, &recorder)?;
     let mut signals = StopSignals::take_over()?;
@@ -80,6 +80,26 @@ pub async fn run(args: &RecordArgs, out: &mut dyn Write) -> anyhow::Result<ExitC
     Ok(ExitCode::Fine)
 }
 
+/// How long places may be looked through for the query.
+const LOOK: Duration = Duration::from_secs(60);
+
+/// The configuration, with what its discoveries find if the query is not named in it.
+async fn known(args: &RecordArgs) -> anyhow::Result<Config> {
+    let config = args.source.load()?;
+    if config.queries.contains_key(&args.query) || config.discoveries.is_empty() {
+        return Ok(config);
+    }
+    let (config, unread) =
+        with_found(config, LOOK).await.context(Ended::with(ExitCode::Configuration, "cannot record"))?;
+    match unread.into_iter().next() {
+        Some((discovery, why)) if !config.queries.contains_key(&args.query) => {
+            let what = Ended::with(ExitCode::NotRead, "cannot look for the query");
+            Err(anyhow::Error::new(why).context(format!("discovery {discovery}")).context(what))
+        }
+        _ => Ok(config),
+    }
+}
+
 fn target(args: &RecordArgs, config: &Config, recorder: &Recorder) -> anyhow::Result<(ClusterTarget, Value)> {
     let query = config
         .queries
@@ -93,9 +113,10 @@ fn target(args: &RecordArgs, config: &Config, recorder: &Recorder) -> anyhow::Re
         .ok_or_else(|| anyhow!("query {:?} reads no configured cluster", args.query))?;
     target.queries.retain(|one| one.name == args.query);
     target.brokers = recorder.brokers(Arc::clone(&target.brokers));
+    let mut stores = Stores::new(store_settings(config)?, reading_deadline(target.poll_interval));
     let mut configuration = Value::Null;
     for one in &mut target.queries {
-        one.checkpoint = recorder.checkpoint(CheckpointStore::open(&query.checkpoint)?);
+        one.checkpoint = recorder.checkpoint(stores.open(&query.checkpoint, query.store.as_deref())?);
         configuration = configuration_of(config, &one.sources, &args.query)?;
     }
     Ok((target, configuration))

@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::{Args, ValueEnum};
 
 use super::config::ConfigSource;
-use crate::alerts::{self, Format, Inputs, ObjectMeta, Thresholds};
+use crate::alerts::{self, Format, FoundThresholds, Inputs, ObjectMeta, Thresholds};
 use crate::config::{self, Config};
 use crate::process::exit_code::ExitCode;
 
@@ -77,11 +77,19 @@ pub fn inputs(config: &Config) -> Inputs {
         .queries
         .iter()
         .map(|(name, query)| (name.clone(), thresholds(&query.alerts.thresholds, query.expected_batch_interval)));
+    let found =
+        config.discoveries.iter().filter(|(_, discovery)| discovery.has_own_rules()).map(|(name, discovery)| {
+            let query = &discovery.defaults;
+            let thresholds = thresholds(&query.alerts.thresholds, query.expected_batch_interval);
+            (name.clone(), FoundThresholds { prefix: discovery.name.prefix().to_owned(), thresholds })
+        });
     Inputs {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         queries: config.queries.len(),
+        discoveries: config.discoveries.len(),
         defaults,
         overrides: own.filter(|(_, own)| *own != defaults).collect(),
+        found: found.collect(),
         window: config.alerts.window,
         poll_interval: config
             .clusters

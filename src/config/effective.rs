@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::check::{three_times, written_name};
+use super::discovery::{Discovery, WrittenDiscovery, written_discovery};
 use super::secret::SecretSource;
 use super::store::written_store;
 use super::valid::{Cluster, Config, Property, Query, Threshold};
@@ -45,6 +46,7 @@ fn written(config: &Config) -> Written {
         clusters: config.clusters.iter().map(|(name, cluster)| (name.clone(), written_cluster(cluster))).collect(),
         stores: config.stores.iter().map(|(name, store)| (name.clone(), written_store(store))).collect(),
         queries: config.queries.iter().map(|(name, query)| (name.clone(), written_query(query))).collect(),
+        discovery: config.discoveries.iter().map(|(name, one)| (name.clone(), written_found(one))).collect(),
     }
 }
 
@@ -92,6 +94,10 @@ fn written_query(query: &Query) -> WrittenQuery {
         sources,
         alerts: written_alerts(query),
     }
+}
+
+fn written_found(discovery: &Discovery) -> WrittenDiscovery {
+    written_discovery(discovery, written_query(&discovery.defaults))
 }
 
 fn written_alerts(query: &Query) -> WrittenQueryAlerts {

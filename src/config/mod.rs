@@ -12,6 +12,8 @@ mod duration;
 mod layers;
 mod typed;
 mod store;
+mod template;
+mod discovery;
 mod written;
 mod sieve;
 mod valid;
@@ -29,11 +31,13 @@ use layers::Leaf;
 use typed::Typed;
 use written::Written;
 
+pub use discovery::{Discovery, Versions};
 pub use effective::effective_toml;
 pub use key::Key;
 pub use mistake::{ConfigError, Layer, Mistake};
 pub use secret::{BothTwins, Secret, SecretError, SecretSource};
 pub use store::{Store, StoreKind};
+pub use template::{NameParts, NameTemplate};
 pub use valid::{
     AlertSettings, CleanupPolicy, Cluster, Config, Log, LogFormat, LogLevel, Property, Query, QueryAlerts,
     RetentionOverride, Server, SourceKind, SourceSetting, Threshold, Thresholds,

@@ -29,7 +29,9 @@ pub(super) fn sieve(leaves: Vec<Leaf>) -> (Vec<Leaf>, Checks) {
             }
             Err(misfit) => {
                 // The table stays: what refers to it by its name is right.
-                if let [kind @ ("clusters" | "stores" | "queries"), name, ..] = leaf.key.words().as_slice() {
+                if let [kind @ ("clusters" | "stores" | "queries" | "discovery"), name, ..] =
+                    leaf.key.words().as_slice()
+                {
                     good.push(Leaf::table(Key::of(&[kind, name]), &leaf.layer));
                 }
                 refuse(&leaf, misfit, &mut checks);
@@ -80,9 +82,10 @@ fn refuse(leaf: &Leaf, misfit: Misfit, checks: &mut Checks) {
 fn misplaced(word: &str, table: &[&str], known: &[&str], layer: &Layer) -> Option<&'static str> {
     let is_joined = |name: &str| word.strip_prefix(name).is_some_and(|rest| rest.starts_with('_'));
     match (table, word) {
-        (["queries", _, "alerts"], "window" | "scrape_interval" | "runbook_base_url" | "dashboard_base_url") => {
-            Some("counts for all queries; set it in [alerts]")
-        }
+        (
+            ["queries" | "discovery", _, "alerts"],
+            "window" | "scrape_interval" | "runbook_base_url" | "dashboard_base_url",
+        ) => Some("counts for all queries; set it in [alerts]"),
         _ if matches!(layer, Layer::Environment(_)) && known.iter().any(|name| is_joined(name)) => {
             Some("unknown key; write two underscores between the names of tables and settings")
         }
@@ -101,7 +104,7 @@ fn value_taken_for_table(leaf: &Leaf) -> Option<Key> {
 fn is_of_a_later_version(key: &Key) -> bool {
     matches!(
         key.words().as_slice(),
-        ["ledger" | "discovery"]
+        ["ledger"]
             | ["server", "tls_server_config" | "basic_auth_users" | "bearer_token_file"]
             | ["clusters", _, "tls" | "sasl"]
     )

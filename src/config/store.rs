@@ -69,6 +69,8 @@ pub struct Store {
     pub account: Option<String>,
     /// Azure: the account's key.
     pub account_key: Option<SecretSource>,
+    /// Azure: account, key or signature, and endpoint in one text.
+    pub connection_string: Option<SecretSource>,
     /// Azure: a shared access signature.
     pub sas_token: Option<SecretSource>,
     /// Azure: the directory of a service principal.
@@ -117,6 +119,10 @@ pub(super) struct WrittenStore {
     #[serde(skip_serializing_if = "String::is_empty")]
     account_key_file: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    connection_string: Option<Secret>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    connection_string_file: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
     sas_token: Option<Secret>,
     #[serde(skip_serializing_if = "String::is_empty")]
     sas_token_file: String,
@@ -153,6 +159,8 @@ impl Default for WrittenStore {
             account: String::new(),
             account_key: None,
             account_key_file: String::new(),
+            connection_string: None,
+            connection_string_file: String::new(),
             sas_token: None,
             sas_token_file: String::new(),
             tenant_id: String::new(),
@@ -210,6 +218,7 @@ fn store(table: &Key, written: WrittenStore, checks: &mut Checks) -> Store {
         path_style: written.path_style,
         account: text(written.account),
         account_key: twins("account_key", written.account_key, written.account_key_file),
+        connection_string: twins("connection_string", written.connection_string, written.connection_string_file),
         sas_token: twins("sas_token", written.sas_token, written.sas_token_file),
         tenant_id: text(written.tenant_id),
         client_id: text(written.client_id),
@@ -246,6 +255,8 @@ fn check_kind(table: &Key, kind: StoreKind, written: &WrittenStore, checks: &mut
                 ("account", !written.account.is_empty()),
                 ("account_key", is_given(&written.account_key)),
                 ("account_key_file", !written.account_key_file.is_empty()),
+                ("connection_string", is_given(&written.connection_string)),
+                ("connection_string_file", !written.connection_string_file.is_empty()),
                 ("sas_token", is_given(&written.sas_token)),
                 ("sas_token_file", !written.sas_token_file.is_empty()),
                 ("tenant_id", !written.tenant_id.is_empty()),
@@ -306,6 +317,13 @@ fn check_credentials(table: &Key, store: &Store, checks: &mut Checks) {
     if store.account_key.is_some() && store.sas_token.is_some() {
         checks.report(table.child("sas_token"), "is a second credential beside account_key; keep one");
     }
+    let others =
+        [("account_key", &store.account_key), ("sas_token", &store.sas_token), ("client_secret", &store.client_secret)];
+    let beside = others.into_iter().find(|(_, other)| other.is_some() && store.connection_string.is_some());
+    if let Some((other, _)) = beside {
+        let problem = format!("is a second credential beside {other}; keep one");
+        checks.report(table.child("connection_string"), problem);
+    }
     if store.client_secret.is_some() && (store.tenant_id.is_none() || store.client_id.is_none()) {
         checks.report(table.child("client_secret"), "needs tenant_id and client_id beside it");
     }
@@ -336,6 +354,8 @@ pub(super) fn written_store(store: &Store) -> WrittenStore {
         account: text(&store.account),
         account_key: given(&store.account_key),
         account_key_file: file(&store.account_key),
+        connection_string: given(&store.connection_string),
+        connection_string_file: file(&store.connection_string),
         sas_token: given(&store.sas_token),
         sas_token_file: file(&store.sas_token),
         tenant_id: text(&store.tenant_id),

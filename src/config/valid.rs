@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::discovery::Discovery;
 use super::secret::{Secret, SecretError, SecretSource};
 use super::store::Store;
 use crate::judgement::{Isolation, Subscribe, Watch};
@@ -39,6 +40,8 @@ pub struct Config {
     pub stores: BTreeMap<String, Store>,
     /// The watched queries, by name.
     pub queries: BTreeMap<String, Query>,
+    /// Places whose checkpoints are watched without being named, by name.
+    pub discoveries: BTreeMap<String, Discovery>,
 }
 
 /// The web server.

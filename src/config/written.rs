@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::de::{self, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::discovery::WrittenDiscovery;
 use super::duration;
 use super::secret::{Secret, SecretSource};
 use super::store::WrittenStore;
@@ -31,6 +32,7 @@ pub(super) struct Written {
     pub(super) clusters: BTreeMap<String, WrittenCluster>,
     pub(super) stores: BTreeMap<String, WrittenStore>,
     pub(super) queries: BTreeMap<String, WrittenQuery>,
+    pub(super) discovery: BTreeMap<String, WrittenDiscovery>,
 }
 
 impl Default for Written {
@@ -47,6 +49,7 @@ impl Default for Written {
             clusters: BTreeMap::new(),
             stores: BTreeMap::new(),
             queries: BTreeMap::new(),
+            discovery: BTreeMap::new(),
         }
     }
 }
@@ -214,7 +217,7 @@ pub(super) struct WrittenQueryAlerts {
 }
 
 impl WrittenQueryAlerts {
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
@@ -271,7 +274,7 @@ impl Visitor<'_> for PropertyText {
 }
 
 /// A list, or one text with commas, which is how the environment and the command line write a list.
-fn list_or_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+pub(super) fn list_or_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     deserializer.deserialize_any(ListOrText)
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use thiserror::Error;
 
 use crate::config::{Config, SecretError, SecretSource, Store, StoreKind};
-use crate::readers::stores::{self, StoreSettings};
+use crate::readers::stores::{self, StoreSecret, StoreSettings};
 
 /// A secret's file that does not yield the secret.
 #[derive(Debug, Error)]
@@ -18,7 +18,8 @@ pub struct StoreSecretError {
     pub cause: SecretError,
 }
 
-/// The settings of every store, by name, for [`stores::Stores::new`]. Files of secrets are read now.
+/// The settings of every store, by name, for [`stores::Stores::new`]. Files of secrets are read now, so that a
+/// missing one is told at once, and again by the store.
 ///
 /// # Errors
 /// At the first secret that cannot be read.
@@ -32,7 +33,10 @@ pub fn store_settings(config: &Config) -> Result<BTreeMap<String, StoreSettings>
 
 fn settings(store: &Store) -> Result<StoreSettings, SecretError> {
     let secret = |source: &Option<SecretSource>| {
-        source.as_ref().map(|source| source.read().map(|secret| secret.expose().to_owned())).transpose()
+        let Some(source) = source.clone() else { return Ok(None) };
+        source.read()?;
+        let read = move || source.read().map(|secret| secret.expose().to_owned()).map_err(Into::into);
+        Ok(Some(StoreSecret::read_by(read)))
     };
     Ok(StoreSettings {
         kind: match store.kind {
@@ -49,6 +53,7 @@ fn settings(store: &Store) -> Result<StoreSettings, SecretError> {
         path_style: store.path_style,
         account: store.account.clone(),
         account_key: secret(&store.account_key)?,
+        connection_string: secret(&store.connection_string)?,
         sas_token: secret(&store.sas_token)?,
         tenant_id: store.tenant_id.clone(),
         client_id: store.client_id.clone(),

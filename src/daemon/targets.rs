@@ -5,16 +5,17 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use super::stores::{StoreSecretError, store_settings};
+use super::fleet::Fleet;
+use super::stores::StoreSecretError;
 use crate::config::{Cluster, Config, Query, SecretError, SourceKind};
 use crate::judgement::QuerySettings;
 use crate::measures::TopicName;
 use crate::metrics::snapshot::Publishing;
 use crate::readers::kafka::{KafkaOptions, KafkaReader, OpenError};
-use crate::readers::stores::{StoreError, Stores};
+use crate::readers::stores::StoreError;
 use crate::readers::{BrokerReader, CheckpointReader};
 use crate::retention::Limits;
-use crate::rounds::{ClusterTarget, QueryTarget, SourceFilter, reading_deadline};
+use crate::rounds::{ClusterTarget, QueryTarget, SourceFilter};
 
 /// What the configuration asks for and cannot be built.
 #[derive(Debug, Error)]
@@ -24,6 +25,15 @@ pub enum TargetError {
     Checkpoint {
         /// The query's name.
         query: String,
+        /// What is wrong with it.
+        #[source]
+        cause: StoreError,
+    },
+    /// A place to look for checkpoints.
+    #[error("discovery.{discovery}.location")]
+    Location {
+        /// The discovery's name.
+        discovery: String,
         /// What is wrong with it.
         #[source]
         cause: StoreError,
@@ -53,44 +63,31 @@ pub enum TargetError {
     },
 }
 
-/// One target per cluster, in the order of their names, each with the queries that have a source there.
+/// One target per cluster, in the order of their names, each with the configured queries that have a source there.
 ///
 /// # Errors
 /// At the first thing that cannot be built.
 pub fn cluster_targets(config: &Config) -> Result<Vec<ClusterTarget>, TargetError> {
-    let quickest = config.clusters.values().map(|cluster| cluster.poll_interval).min().unwrap_or(config.poll_interval);
-    let mut opened = Stores::new(store_settings(config)?, reading_deadline(quickest));
-    let mut stores: BTreeMap<&str, Arc<dyn CheckpointReader>> = BTreeMap::new();
-    for (name, query) in &config.queries {
-        let store = opened
-            .open(&query.checkpoint, query.store.as_deref())
-            .map_err(|cause| TargetError::Checkpoint { query: name.clone(), cause })?;
-        stores.insert(name, Arc::new(store));
+    Fleet::new(config.clone()).map(Fleet::into_targets)
+}
+
+/// A query as seen from one of the configured clusters.
+pub(super) fn query_target(
+    config: &Config,
+    cluster: &str,
+    name: &str,
+    query: &Query,
+    checkpoint: Arc<dyn CheckpointReader>,
+) -> QueryTarget {
+    QueryTarget {
+        name: name.to_owned(),
+        checkpoint,
+        sources: source_filter(query, cluster),
+        superseded: false,
+        settings: query_settings(config, query, &config.clusters[cluster]),
+        publishing: publishing(query),
+        risk_critical: query.alerts.thresholds.risk_critical,
     }
-    config
-        .clusters
-        .iter()
-        .map(|(name, cluster)| {
-            let queries = config.queries.iter().filter(|(_, query)| reads(query, name));
-            Ok(ClusterTarget {
-                name: name.clone(),
-                brokers: cluster_reader(name, cluster)?,
-                queries: queries
-                    .map(|(query_name, query)| QueryTarget {
-                        name: query_name.clone(),
-                        checkpoint: Arc::clone(&stores[query_name.as_str()]),
-                        sources: source_filter(query, name),
-                        superseded: false,
-                        settings: query_settings(config, query, cluster),
-                        publishing: publishing(query),
-                        risk_critical: query.alerts.thresholds.risk_critical,
-                    })
-                    .collect(),
-                poll_interval: cluster.poll_interval,
-                stale_after: cluster.stale_after,
-            })
-        })
-        .collect()
 }
 
 /// The reader of one cluster.
@@ -126,7 +123,7 @@ pub fn cluster_reader(name: &str, cluster: &Cluster) -> Result<Arc<dyn BrokerRea
     Ok(Arc::new(reader))
 }
 
-fn reads(query: &Query, cluster: &str) -> bool {
+pub(super) fn reads(query: &Query, cluster: &str) -> bool {
     query.cluster == cluster || query.sources.values().any(|source| source.cluster == cluster)
 }
 

@@ -44,9 +44,9 @@ pub fn questions(
         for (number, read) in &reading.partitions {
             let Ok(read) = read else { continue };
             let need = needs.get(number).copied().unwrap_or(Need::BROKER_ONLY);
-            let at = TopicPartition::new(name, *number);
+            let at = || TopicPartition::new(name, *number);
             if doubtful || matches!(policy.size, Limit::At(_)) {
-                questions.oldest.push(at.clone());
+                questions.oldest.push(at());
             }
             let needed = match need.offset() {
                 Some(needed) => needed,
@@ -55,7 +55,7 @@ pub fn questions(
             };
             if needed < read.earliest || needed > read.latest {
                 questions.reread_checkpoint = true;
-                questions.latest_again.push(at);
+                questions.latest_again.push(at());
                 continue;
             }
             let passed = |topic: &TopicMemory| {
@@ -67,7 +67,7 @@ pub fn questions(
             };
             questions.history |= topic.is_some_and(passed);
             if needed < read.latest {
-                questions.ages.push((at, needed));
+                questions.ages.push((at(), needed));
             }
         }
     }

@@ -242,6 +242,8 @@ impl Writer {
         };
         if let Some(book) = book {
             self.book = book;
+            // what could not be written yet is not in the file
+            self.backlog.gaps.all().for_each(|found| self.book.record(found));
         }
         Loaded { memories, remembered: self.remembered(cluster) }
     }

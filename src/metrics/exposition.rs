@@ -5,6 +5,7 @@
 
 mod about;
 mod cluster;
+mod discovery;
 mod query;
 #[cfg(test)]
 mod tests;
@@ -12,6 +13,7 @@ mod topic;
 mod writer;
 
 pub use about::{About, LedgerHealth, about, ledger};
+pub use discovery::discovery;
 pub use writer::{Blocks, Labels, Sample, header};
 
 use super::snapshot::ClusterRound;

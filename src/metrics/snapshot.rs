@@ -1,5 +1,6 @@
 //! What hangs on the board: one finished round of one cluster, as plain values.
 
+mod discovery;
 mod history;
 mod stale;
 #[cfg(test)]
@@ -18,6 +19,8 @@ use crate::judgement::{
 };
 use crate::measures::{Moment, Reason, TopicName, Unread};
 use crate::retention::ClusterReading;
+
+pub use discovery::DiscoveryRound;
 
 /// The newest finished round of one cluster, or, before its first one, what is known beforehand.
 #[derive(Clone, Debug, PartialEq)]

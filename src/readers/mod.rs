@@ -1,5 +1,6 @@
 //! IO, and only reading: checkpoints out of stores, bounds and identity out of Kafka.
 
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::time::Duration;
 
@@ -25,4 +26,28 @@ pub trait CheckpointReader: Send + Sync + Debug {
 
     /// How many requests were made to its store since it was opened.
     fn requests(&self) -> RequestCounts;
+}
+
+/// Looks through a place for checkpoints. The seam that discovery is tested through.
+pub trait CheckpointFinder: Send + Sync + Debug {
+    /// Looks through the place, within the deadline. What is `known` for a checkpoint counts as one as long as its
+    /// directory is there, and costs no request of its own.
+    ///
+    /// The error is that of the place itself, or of the look as a whole.
+    fn look<'a>(&'a self, known: &'a BTreeSet<String>, deadline: Duration) -> BoxFuture<'a, Result<Looked, Unread>>;
+
+    /// Where a path below the place lies, as a query's configuration wants it.
+    fn location_of(&self, path: &str) -> String;
+
+    /// How many requests were made since it was opened.
+    fn requests(&self) -> RequestCounts;
+}
+
+/// What a look showed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Looked {
+    /// The checkpoints, by their paths below the place.
+    pub paths: BTreeSet<String>,
+    /// Directories that could not be listed: what lies below them is not known.
+    pub unread: Vec<(String, Unread)>,
 }

@@ -18,8 +18,8 @@ use flate2::read::GzDecoder;
 
 use self::pieces::{Piece, join};
 use crate::measures::Moment;
-use crate::metrics::exposition::{About, Blocks, LedgerHealth, about, header, ledger, of_round};
-use crate::metrics::snapshot::ClusterRound;
+use crate::metrics::exposition::{About, Blocks, LedgerHealth, about, discovery, header, ledger, of_round};
+use crate::metrics::snapshot::{ClusterRound, DiscoveryRound};
 
 /// The newest finished round of each cluster.
 #[derive(Debug, Default)]
@@ -30,6 +30,7 @@ pub struct Board {
 #[derive(Clone, Debug, Default)]
 struct Hanging {
     clusters: BTreeMap<String, Arc<Published>>,
+    discoveries: BTreeMap<String, Arc<(DiscoveryRound, Pieces)>>,
     about: Arc<Pieces>,
     ledger: Arc<Pieces>,
 }
@@ -68,6 +69,23 @@ impl Board {
         });
     }
 
+    /// Hangs up how a discovery does. Hang up [`DiscoveryRound::waiting`] for every one at the start.
+    pub fn set_discovery(&self, round: DiscoveryRound) {
+        let pieces = pieces_of(&discovery(&round));
+        let told = Arc::new((round, pieces));
+        self.hanging.rcu(|hanging| {
+            let mut next = Hanging::clone(hanging);
+            next.discoveries.insert(told.0.discovery.clone(), Arc::clone(&told));
+            next
+        });
+    }
+
+    /// How every discovery does, in order of their names.
+    #[must_use]
+    pub fn discoveries(&self) -> Vec<DiscoveryRound> {
+        self.hanging.load().discoveries.values().map(|told| told.0.clone()).collect()
+    }
+
     /// Sets what the process says of itself.
     pub fn set_about(&self, of_process: &About) {
         let pieces = Arc::new(pieces_of(&about(of_process)));
@@ -87,10 +105,13 @@ impl Board {
         hanging.clusters.values().map(|published| Arc::clone(published.at(now).0)).collect()
     }
 
-    /// Whether the first round of every cluster has ended, well or badly. A board without a cluster is ready.
+    /// Whether the first round of every cluster and the first look of every discovery have ended, well or badly. A
+    /// board without any is ready.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        self.hanging.load().clusters.values().all(|published| published.round.finished_at.is_some())
+        let hanging = self.hanging.load();
+        hanging.clusters.values().all(|published| published.round.finished_at.is_some())
+            && hanging.discoveries.values().all(|told| told.0.has_looked())
     }
 
     /// The whole exposition at this moment as one gzip member; `extra` is text that was only just made, with families
@@ -102,6 +123,7 @@ impl Board {
             .clusters
             .values()
             .map(|published| published.at(now).1)
+            .chain(hanging.discoveries.values().map(|told| &told.1))
             .chain([hanging.about.as_ref(), hanging.ledger.as_ref()])
             .collect();
         let mut families: BTreeMap<&str, Vec<&Piece>> = BTreeMap::new();

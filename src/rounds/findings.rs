@@ -21,15 +21,13 @@ pub(super) struct Before {
 
 impl Before {
     pub(super) fn of(memory: &QueryMemory) -> Self {
-        let mut before = Self::default();
-        for (name, topic) in &memory.topics {
-            before.topic_ids.extend(topic.topic_id.map(|id| (TopicName::clone(name), id)));
-            for (number, partition) in &topic.partitions {
-                let at = TopicPartition::new(name, *number);
-                before.unread.extend(partition.oldest_unread.map(|unread| (at, unread)));
-            }
-        }
-        before
+        let ids = memory.topics.iter().filter_map(|(name, topic)| Some((TopicName::clone(name), topic.topic_id?)));
+        // In order: a map is made of it at one go.
+        let unread = memory.topics.iter().flat_map(|(name, topic)| {
+            let partitions = topic.partitions.iter();
+            partitions.filter_map(|(number, one)| Some((TopicPartition::new(name, *number), one.oldest_unread?)))
+        });
+        Self { topic_ids: ids.collect(), unread: unread.collect() }
     }
 }
 

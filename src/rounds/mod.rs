@@ -1,7 +1,10 @@
-//! WHEN. One loop per cluster, and the board where its newest finished round hangs.
+//! WHEN. One loop per cluster, one per discovery, and the board where what they found hangs.
 
 mod checkpoints;
+mod discovery;
 mod findings;
+mod known;
+mod news;
 mod publish;
 mod remembering;
 mod round;
@@ -11,6 +14,7 @@ mod targets;
 pub mod board;
 
 pub use checkpoints::{AT_ONCE, CheckpointPoll};
+pub use discovery::{DiscoveryTarget, Taken, discover};
 pub use publish::before_first_round;
 pub use remembering::published_health;
 pub use round::{Found, once};

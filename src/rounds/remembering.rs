@@ -1,6 +1,6 @@
 //! Between the rounds of a cluster and the ledger.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tracing::{error, info};
 
@@ -10,10 +10,26 @@ use super::targets::ClusterTarget;
 use crate::ledger::{Acknowledgement, Health, Loaded, NotedEvent, RoundNotes};
 use crate::metrics::exposition::LedgerHealth;
 
-/// Takes over what the ledger remembers of the cluster's queries.
+/// Whether a query is there of which nothing is remembered yet.
+pub(super) fn newcomers(state: &ClusterState, target: &ClusterTarget) -> bool {
+    target.queries.iter().any(|query| !state.memories.contains_key(&query.name))
+}
+
+/// Forgets the queries that are no longer there. The ledger keeps what it knows of them, should they come back.
+pub(super) fn let_go(state: &mut ClusterState, target: &ClusterTarget) {
+    let here: BTreeSet<&String> = target.queries.iter().map(|query| &query.name).collect();
+    state.memories.retain(|name, _| here.contains(name));
+    state.topics.retain(|name, _| here.contains(name));
+    state.checkpoint_polls.retain(|name, _| here.contains(name));
+}
+
+/// Takes over what the ledger remembers of the cluster's queries, but of those that this process has seen itself.
 pub(super) fn take_over(state: &mut ClusterState, target: &ClusterTarget, loaded: Loaded) {
     let mut memories = loaded.memories;
     for query in &target.queries {
+        if state.memories.contains_key(&query.name) {
+            continue;
+        }
         let Some(memory) = memories.remove(&query.name) else { continue };
         state.topics.entry(query.name.clone()).or_default().extend(memory.topics.keys().cloned());
         state.memories.insert(query.name.clone(), memory);

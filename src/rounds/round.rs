@@ -55,8 +55,11 @@ pub async fn once(
     let mut cluster = target.brokers.topics(&topics, deadline / 3).await;
 
     if let Ok(cluster) = &mut cluster {
-        check_doubts(target, state, places, &mut checkpoints, cluster, deadline / 6).await;
-        look_up_ages(target, state, &checkpoints, cluster, deadline / 6).await;
+        let mut asked = ask(&target.queries, state, &checkpoints, cluster);
+        if check_doubts(target, state, places, &asked, &mut checkpoints, cluster, deadline / 6).await {
+            asked = ask(&target.queries, state, &checkpoints, cluster);
+        }
+        look_up_ages(target, state, asked, cluster, deadline / 6).await;
     }
 
     let finished_at = state.clock.now();
@@ -82,16 +85,16 @@ fn topics_of(queries: &[&QueryTarget], checkpoints: &[CheckpointPoll], state: &m
 }
 
 /// What would be said of a query is held against a second look first: a committed offset below earliest may only mean
-/// that the query moved on between the two reads.
+/// that the query moved on between the two reads. Says whether anything was read again.
 async fn check_doubts(
     target: &ClusterTarget,
     state: &ClusterState,
     places: &Arc<Semaphore>,
+    asked: &[(usize, Questions)],
     checkpoints: &mut [CheckpointPoll],
     cluster: &mut ClusterReading,
     deadline: Duration,
-) {
-    let asked = ask(&target.queries, state, checkpoints, cluster);
+) -> bool {
     let doubted: Vec<usize> = asked.iter().filter(|(_, asked)| asked.reread_checkpoint).map(|(at, _)| *at).collect();
     if !doubted.is_empty() {
         let again: Vec<&QueryTarget> = doubted.iter().map(|at| &target.queries[*at]).collect();
@@ -102,14 +105,14 @@ async fn check_doubts(
             }
         }
     }
-    let partitions: BTreeSet<TopicPartition> = asked.into_iter().flat_map(|(_, asked)| asked.latest_again).collect();
-    if partitions.is_empty() {
-        return;
+    let partitions: BTreeSet<&TopicPartition> = asked.iter().flat_map(|(_, asked)| &asked.latest_again).collect();
+    if !partitions.is_empty() {
+        let partitions: Vec<TopicPartition> = partitions.into_iter().cloned().collect();
+        for (partition, latest) in target.brokers.latest(&partitions, deadline / 2).await {
+            replace_latest(cluster, &partition, latest);
+        }
     }
-    let partitions: Vec<TopicPartition> = partitions.into_iter().collect();
-    for (partition, latest) in target.brokers.latest(&partitions, deadline / 2).await {
-        replace_latest(cluster, &partition, latest);
-    }
+    asked.iter().any(|(_, asked)| asked.reread_checkpoint || !asked.latest_again.is_empty())
 }
 
 fn replace_latest(cluster: &mut ClusterReading, partition: &TopicPartition, latest: Result<Offset, Unread>) {
@@ -127,12 +130,13 @@ fn replace_latest(cluster: &mut ClusterReading, partition: &TopicPartition, late
 async fn look_up_ages(
     target: &ClusterTarget,
     state: &ClusterState,
-    checkpoints: &[CheckpointPoll],
+    asked: Vec<(usize, Questions)>,
     cluster: &mut ClusterReading,
     deadline: Duration,
 ) {
-    let wanted: BTreeSet<(TopicPartition, Offset)> =
-        ask(&target.queries, state, checkpoints, cluster).into_iter().flat_map(|(_, asked)| asked.ages).collect();
+    let mut wanted: Vec<(TopicPartition, Offset)> = asked.into_iter().flat_map(|(_, asked)| asked.ages).collect();
+    wanted.sort();
+    wanted.dedup();
     let requests: Vec<AgeRequest> =
         wanted.into_iter().filter_map(|(partition, committed)| age_request(cluster, partition, committed)).collect();
     if !requests.is_empty() {

@@ -3,40 +3,53 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
-use tokio::time::{Instant, MissedTickBehavior, interval_at};
+use tokio::sync::{Semaphore, watch};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::board::Board;
+use super::news::{Change, change};
 use super::publish::{cluster_round, remembered_round};
-use super::remembering::{hear, notes, published_health, take_over, written_memories};
+use super::remembering::{hear, let_go, newcomers, notes, published_health, take_over, written_memories};
 use super::round::{Found, once};
 use super::state::ClusterState;
 use super::targets::ClusterTarget;
 use crate::ledger::Ledger;
-use crate::measures::Unread;
 
 /// Runs rounds over one cluster until `stop` is cancelled. Each is remembered by the ledger, then hung on the board, so
 /// that what was ever visible is remembered. A round that is cut off by `stop` is thrown away: half a round is not an
 /// answer.
+///
+/// A round goes over the newest `targets`, and a change of them begins a round at once: a query that was only just found
+/// is told soon, and one that left does not stay on the page.
 pub async fn run(
-    target: ClusterTarget,
+    mut targets: watch::Receiver<Arc<ClusterTarget>>,
     ledger: Arc<dyn Ledger>,
     board: Arc<Board>,
     places: Arc<Semaphore>,
     stop: CancellationToken,
 ) {
+    let mut target = Arc::clone(&targets.borrow_and_update());
     let mut state = ClusterState::default();
     take_over(&mut state, &target, ledger.load(&target.name).await);
     board.publish(remembered_round(&target, &state));
-    let mut ticks = interval_at(Instant::now(), target.poll_interval);
-    // After a suspended machine or a long round: go on from now, never catch up.
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut ticks = rhythm(target.poll_interval);
     loop {
         tokio::select! {
             () = stop.cancelled() => return,
             _ = ticks.tick() => {}
+            () = change_of(&mut targets) => {
+                let newest = Arc::clone(&targets.borrow_and_update());
+                if newest.poll_interval != target.poll_interval {
+                    ticks = rhythm(newest.poll_interval);
+                }
+                target = newest;
+                let_go(&mut state, &target);
+                if newcomers(&state, &target) {
+                    take_over(&mut state, &target, ledger.load(&target.name).await);
+                }
+            }
         }
         let heard = hear(&mut state, ledger.acknowledgements(&target.name).await);
         let found = tokio::select! {
@@ -53,6 +66,20 @@ pub async fn run(
         board.set_ledger(published_health(remembered.health));
         let round = cluster_round(&target, &mut state, found);
         board.publish(round);
+    }
+}
+
+fn rhythm(poll_interval: Duration) -> Interval {
+    let mut ticks = interval_at(Instant::now(), poll_interval);
+    // After a suspended machine or a long round: go on from now, never catch up.
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks
+}
+
+/// Never, when nobody can change them any more.
+async fn change_of(targets: &mut watch::Receiver<Arc<ClusterTarget>>) {
+    if targets.changed().await.is_err() {
+        std::future::pending::<()>().await;
     }
 }
 
@@ -95,43 +122,5 @@ fn log_transitions(target: &ClusterTarget, state: &ClusterState, found: &Found) 
     }
 }
 
-#[derive(Debug, PartialEq)]
-enum Change<'a> {
-    Down(&'a Unread),
-    Up,
-}
-
-/// A poll that fails for another reason than the one before is news as well.
-fn change<'a>(polls_before: u64, before: Option<&Unread>, now: Option<&'a Unread>) -> Option<Change<'a>> {
-    match (before, now) {
-        (None, Some(unread)) => Some(Change::Down(unread)),
-        (Some(old), Some(new)) if old.reason != new.reason => Some(Change::Down(new)),
-        (Some(_), Some(_)) => None,
-        (Some(_), None) => Some(Change::Up),
-        (None, None) => (polls_before == 0).then_some(Change::Up),
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::measures::Reason;
-
-    #[test]
-    fn a_failure_is_told_when_it_begins_changes_and_ends() {
-        let away = Unread::new(Reason::Unreachable, "connection refused");
-        let denied = Unread::new(Reason::Denied, "authentication failed");
-        assert_eq!(change(0, None, None), Some(Change::Up), "the first good poll");
-        assert_eq!(change(7, None, None), None);
-        assert_eq!(change(0, None, Some(&away)), Some(Change::Down(&away)));
-        assert_eq!(change(7, Some(&away), Some(&away)), None);
-        assert_eq!(change(7, Some(&away), Some(&denied)), Some(Change::Down(&denied)));
-        assert_eq!(change(7, Some(&denied), None), Some(Change::Up));
-    }
-
-    #[test]
-    fn a_round_ends_before_the_next_one_is_due() {
-        assert_eq!(deadline(Duration::from_secs(30)), Duration::from_secs(27));
-        assert_eq!(deadline(Duration::from_secs(600)), Duration::from_secs(60));
-    }
-}
+mod tests;

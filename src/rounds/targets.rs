@@ -1,6 +1,6 @@
 //! What a cluster's rounds go over.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::metrics::snapshot::Publishing;
 use crate::readers::{BrokerReader, CheckpointReader};
 
 /// One Kafka cluster and the queries that read it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ClusterTarget {
     /// The name under which the configuration knows it.
     pub name: String,
@@ -25,7 +25,7 @@ pub struct ClusterTarget {
 }
 
 /// One query, as seen from one cluster.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct QueryTarget {
     /// The name under which the configuration knows it.
     pub name: String,
@@ -63,12 +63,16 @@ impl SourceFilter {
     /// The reading with only those sources that belong to this cluster.
     #[must_use]
     pub fn apply(&self, mut reading: CheckpointReading) -> CheckpointReading {
-        reading.sources.retain(|source| self.keeps(source));
+        let ids: BTreeSet<String> = reading.sources.iter().map(|source| source.id.clone()).collect();
+        reading.sources.retain(|source| self.keeps(source, &ids));
         reading
     }
 
-    fn keeps(&self, source: &SourceReading) -> bool {
-        let by_id = self.exceptions.get(&source.id);
-        *by_id.or_else(|| self.exceptions.get(&source.index.to_string())).unwrap_or(&self.by_default)
+    /// A number means the source with that id, and only where there is none the source at that position: ids are
+    /// numbers as well, and not always those of the positions.
+    fn keeps(&self, source: &SourceReading, ids: &BTreeSet<String>) -> bool {
+        let position = Some(source.index.to_string()).filter(|position| !ids.contains(position));
+        let by_position = || self.exceptions.get(&position?);
+        *self.exceptions.get(&source.id).or_else(by_position).unwrap_or(&self.by_default)
     }
 }

@@ -1,9 +1,11 @@
-//! Measures one round over a real broker beside the bare look-ups that no round can do without.
+//! Measures rounds beside the bare look-ups that no round can do without.
 //!
-//! `BOOTSTRAP=localhost:9092 TOPICS=bench- cargo bench --bench round`
-//!
-//! Both kinds alternate in the same process. The bare kind is rust-rdkafka's own batched look-up, 250 partitions a call,
-//! four calls at a time. CPU is that of this process, from the kernel's count of ticks, summed over all rounds.
+//! - `BOOTSTRAP=localhost:9092 TOPICS=bench- cargo bench --bench round`: on a real broker. Bare look-ups and rounds
+//!   alternate in one process, and each ratio is the median over the pairs. A round is whole: checkpoints (made up, read
+//!   from memory), topics, limits, bounds, ages, judgement. CPU is that of all threads of this process.
+//! - `… MEMORY=1000 …`: resident memory over so many rounds instead.
+//! - `MOCK="10000 100000" cargo bench --bench round`: so many partitions on librdkafka's own mock cluster, which runs in
+//!   this process and whose work is counted too.
 
 #![expect(
     clippy::unwrap_used,
@@ -12,193 +14,194 @@
 )]
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::env::var;
 use std::process::ExitCode;
-use std::sync::Mutex;
-use std::time::{Duration, Instant, UNIX_EPOCH};
 
-use brinkwatch::measures::{Moment, Offset, TopicName, TopicPartition};
-use brinkwatch::readers::kafka::{KafkaOptions, KafkaReader};
-use brinkwatch::readers::{AgeRequest, BrokerReader, WantedTopic};
-use brinkwatch::retention::{ClusterReading, TopicReading, TopicSight};
-use rdkafka::ClientConfig;
-use rdkafka::consumer::{BaseConsumer, Consumer};
-use rdkafka::topic_partition_list::{Offset as Place, TopicPartitionList};
+use rdkafka::mocking::MockCluster;
+
+use self::bare::Bare;
+use self::cost::{Cost, resident};
+use self::fleet::{Fleet, read_well};
+
+mod bare;
+mod cost;
+mod fleet;
 
 const ROUNDS: usize = 20;
-const CHUNK: usize = 250;
-const DEADLINE: Duration = Duration::from_secs(60);
-
-/// Wall time of each round, and CPU ticks of all.
-#[derive(Default)]
-struct Cost {
-    wall: Vec<Duration>,
-    ticks: u64,
-}
-
-impl Cost {
-    fn measure<T>(&mut self, work: impl FnOnce() -> T) -> T {
-        let (ticks, began) = (ticks(), Instant::now());
-        let answer = work();
-        self.wall.push(began.elapsed());
-        self.ticks += ticks_since(ticks);
-        answer
-    }
-
-    fn median(&self) -> f64 {
-        let mut wall = self.wall.clone();
-        wall.sort();
-        wall[wall.len() / 2].as_secs_f64() * 1e3
-    }
-
-    /// A tick is 10 ms on every Linux.
-    fn cpu(&self) -> f64 {
-        let rounds = u32::try_from(self.wall.len()).unwrap();
-        Duration::from_millis(self.ticks * 10).as_secs_f64() * 1e3 / f64::from(rounds)
-    }
-}
-
-fn ticks() -> u64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
-    // The name in parentheses may hold spaces; user and system time are the 12th and 13th field after it.
-    let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
-    fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
-}
-
-fn ticks_since(before: u64) -> u64 {
-    ticks() - before
-}
 
 fn main() -> ExitCode {
-    let (Ok(bootstrap), Ok(prefix)) = (std::env::var("BOOTSTRAP"), std::env::var("TOPICS")) else {
+    if let Ok(sizes) = var("MOCK") {
+        on_mock_clusters(&sizes);
+        return ExitCode::SUCCESS;
+    }
+    let (Ok(bootstrap), Ok(prefix)) = (var("BOOTSTRAP"), var("TOPICS")) else {
         eprintln!("set BOOTSTRAP to a broker's host and port, and TOPICS to the prefix of the topics to read");
         return ExitCode::from(2);
     };
-    let bare: BaseConsumer = ClientConfig::new()
-        .set("bootstrap.servers", &bootstrap)
-        .set("allow.auto.create.topics", "false")
-        .set("isolation.level", "read_uncommitted")
-        .create()
-        .unwrap();
-    let metadata = bare.fetch_metadata(None, DEADLINE).unwrap();
-    let topics = metadata.topics().iter().filter(|topic| topic.name().starts_with(&prefix));
-    let partitions: Vec<(String, i32)> =
-        topics.flat_map(|topic| topic.partitions().iter().map(|at| (topic.name().to_owned(), at.id()))).collect();
-    if partitions.is_empty() {
+    let bare = Bare::connect(&bootstrap, &prefix);
+    if bare.partitions.is_empty() {
         eprintln!("no topic begins with {prefix}");
         return ExitCode::from(2);
     }
-    let names: std::collections::BTreeSet<&String> = partitions.iter().map(|(topic, _)| topic).collect();
-    let wanted: Vec<WantedTopic> =
-        names.iter().map(|name| WantedTopic { name: TopicName::from(name.as_str()), stable: false }).collect();
-    let reader = KafkaReader::open(KafkaOptions {
-        cluster: "bench".to_owned(),
-        bootstrap_servers: bootstrap,
-        ..KafkaOptions::default()
-    })
-    .unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let pass = || runtime.block_on(reader.topics(&wanted, DEADLINE)).unwrap();
-    let ages = |reading: &ClusterReading, round: usize| {
-        let now = Moment::from_millis(i64::try_from(UNIX_EPOCH.elapsed().unwrap().as_millis()).unwrap());
-        let asked = requests(reading, round);
-        (asked.len(), runtime.block_on(reader.ages(&asked, now, DEADLINE)).len())
-    };
-
-    // The first of each kind connects, and learns what later ones know.
-    let (mut first, mut look_ups, mut topics, mut searches) =
-        (Cost::default(), Cost::default(), Cost::default(), Cost::default());
-    first.measure(|| ages(&pass(), 0));
-    read_bare(&bare, &partitions);
-    let before = reader.requests();
-    let mut searched = 0;
-    for round in 1..=ROUNDS {
-        assert_eq!(look_ups.measure(|| read_bare(&bare, &partitions)), partitions.len());
-        let reading = topics.measure(pass);
-        assert_eq!(read_well(&reading), partitions.len());
-        searched += searches.measure(|| ages(&reading, round)).0;
+    match var("MEMORY") {
+        Ok(rounds) => memory(&bootstrap, &bare, rounds.parse().unwrap()),
+        Err(_) => costs(&bootstrap, &bare),
     }
-    let after = reader.requests();
-    println!("{} partitions in {} topics, {ROUNDS} rounds of each kind", partitions.len(), wanted.len());
-    println!("{:<38} {:>12} {:>12}", "", "wall ms, med", "CPU ms, mean");
-    for (what, cost) in [
-        ("bare batched earliest and latest", &look_ups),
-        ("a round's topics (identity, bounds)", &topics),
-        ("a round's ages", &searches),
-        ("the first round, with connecting", &first),
-    ] {
-        println!("{what:<38} {:>12.1} {:>12.1}", cost.median(), cost.cpu());
-    }
-    let ratio = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { f64::NAN };
-    println!(
-        "topics and ages over bare: wall {:.2}, CPU {:.2}",
-        ratio(topics.median() + searches.median(), look_ups.median()),
-        ratio(topics.cpu() + searches.cpu(), look_ups.cpu())
-    );
-    let mut counts = String::new();
-    for (api, count) in &after {
-        let of_rounds = count - before.get(api).copied().unwrap_or(0);
-        let per_round = f64::from(u32::try_from(of_rounds).unwrap()) / f64::from(u32::try_from(ROUNDS).unwrap());
-        write!(counts, " {api} {per_round:.2}").unwrap();
-    }
-    println!("requests a round:{counts}; {} partitions a round had an unread record", searched / ROUNDS);
     ExitCode::SUCCESS
 }
 
-/// Earliest, then latest, of all partitions; how many answers came.
-fn read_bare(consumer: &BaseConsumer, partitions: &[(String, i32)]) -> usize {
-    let chunks = Mutex::new(partitions.chunks(CHUNK));
-    let good = Mutex::new(0);
-    let work = || {
-        loop {
-            let Some(chunk) = chunks.lock().unwrap().next() else { break };
-            let ask = |place: Place| {
-                let mut list = TopicPartitionList::with_capacity(chunk.len());
-                for (topic, partition) in chunk {
-                    list.add_partition_offset(topic, *partition, place).unwrap();
-                }
-                let answer = consumer.offsets_for_times(list, DEADLINE).unwrap();
-                answer.elements().iter().filter(|row| matches!(row.offset(), Place::Offset(_))).count()
-            };
-            *good.lock().unwrap() += ask(Place::Beginning).min(ask(Place::End));
+/// One line of the table.
+struct Line {
+    what: &'static str,
+    bare: Cost,
+    round: Cost,
+    /// Look-ups by time, requests, and partitions that they may be counted on.
+    look_ups: u64,
+    requests: BTreeMap<&'static str, u64>,
+    partitions: usize,
+}
+
+impl Line {
+    fn new(what: &'static str) -> Self {
+        let (bare, round) = (Cost::default(), Cost::default());
+        Self { what, bare, round, look_ups: 0, requests: BTreeMap::new(), partitions: 0 }
+    }
+
+    /// One pair: bare look-ups, then a round, in which `partitions` have something new to be looked up.
+    fn pair(&mut self, bare: &Bare, fleet: &mut Fleet, partitions: usize) -> brinkwatch::rounds::Found {
+        assert_eq!(self.bare.measure(|| bare.read()), bare.partitions.len());
+        let (look_ups, requests) =
+            (fleet.reader.look_ups(), brinkwatch::readers::BrokerReader::requests(&*fleet.reader));
+        let found = self.round.measure(|| fleet.round());
+        assert_eq!(read_well(&found), bare.partitions.len());
+        self.look_ups += fleet.reader.look_ups() - look_ups;
+        for (api, count) in brinkwatch::readers::BrokerReader::requests(&*fleet.reader) {
+            *self.requests.entry(api).or_default() += count - requests.get(api).copied().unwrap_or(0);
         }
-    };
-    std::thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(work))));
-    good.into_inner().unwrap()
+        self.partitions += partitions;
+        found
+    }
+
+    fn print(&self, rounds: usize) {
+        let (wall, cpu) = self.round.over(&self.bare);
+        let of = |api| share(self.requests.get(api).copied().unwrap_or(0), rounds);
+        println!(
+            "| {:<24} | {:>7.1} | {:>7.1} | {:>7.1} | {:>7.1} | {wall:>5.2} | {cpu:>5.2} | {:>8.1} | {:>8.1} | {:>8.1} | {:>8.2} |",
+            self.what,
+            self.bare.wall(),
+            self.round.wall(),
+            self.bare.cpu(),
+            self.round.cpu(),
+            of("describe_topics"),
+            of("describe_configs"),
+            of("list_offsets"),
+            share(self.look_ups, self.partitions.max(1)),
+        );
+    }
 }
 
-fn seen(reading: &ClusterReading) -> impl Iterator<Item = (&TopicName, &TopicReading)> {
-    reading.topics.iter().filter_map(|(name, sight)| match sight {
-        TopicSight::Seen(topic) => Some((name, topic)),
-        _ => None,
-    })
+fn share(count: u64, of: usize) -> f64 {
+    f64::from(u32::try_from(count).unwrap()) / f64::from(u32::try_from(of).unwrap())
 }
 
-fn read_well(reading: &ClusterReading) -> usize {
-    seen(reading).flat_map(|(_, topic)| topic.partitions.values()).filter(|read| read.is_ok()).count()
+/// Four situations, each beside the bare look-ups.
+fn costs(bootstrap: &str, bare: &Bare) {
+    let all = bare.partitions.len();
+    bare.read();
+    println!(
+        "{all} partitions; medians of {ROUNDS} pairs; requests per round; look-ups per partition that lags anew or moved"
+    );
+    println!(
+        "|                          | bare ms | round ms | bare CPU | round CPU | wall | CPU | topics | configs | offsets | look-ups |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|---|---|");
+    let mut fleet = Fleet::open(bootstrap, &bare.partitions);
+    let seen = fleet.round();
+    fleet.place(&seen, |_, _, latest| latest);
+    fleet.round();
+    let mut nothing = Line::new("nothing lags");
+    for _ in 0..ROUNDS {
+        nothing.pair(bare, &mut fleet, 0);
+    }
+    nothing.print(ROUNDS);
+    assert_eq!(nothing.look_ups, 0);
+
+    let mut first = Line::new("all lag for the first time");
+    for _ in 0..ROUNDS / 2 {
+        // A client that knows the cluster, and has proved nothing yet.
+        fleet = Fleet::open(bootstrap, &bare.partitions);
+        fleet.place(&seen, |_, _, latest| latest);
+        fleet.round();
+        fleet.place(&seen, |number, earliest, latest| between(number, earliest, latest, 0));
+        first.pair(bare, &mut fleet, all);
+    }
+    first.print(ROUNDS / 2);
+
+    let mut moving = Line::new("all lag, two of three move");
+    for round in 1..=ROUNDS {
+        let shift = i64::try_from(round).unwrap();
+        let place =
+            |number, earliest, latest| between(number, earliest, latest, if number % 3 == 0 { 0 } else { shift });
+        fleet.place(&seen, place);
+        moving.pair(bare, &mut fleet, bare.partitions.iter().filter(|(_, number)| number % 3 != 0).count());
+    }
+    moving.print(ROUNDS);
+
+    let mut still = Line::new("all lag, none moves");
+    for _ in 0..ROUNDS {
+        still.pair(bare, &mut fleet, 0);
+    }
+    still.print(ROUNDS);
 }
 
-/// A query that lags by half, and moves on in two of three partitions a round.
-fn requests(reading: &ClusterReading, round: usize) -> Vec<AgeRequest> {
-    let mut asked = Vec::new();
-    let round = i64::try_from(round).unwrap();
-    for (name, topic) in seen(reading) {
-        let limits: BTreeMap<i32, _> =
-            topic.partitions.iter().filter_map(|(at, read)| Some((*at, *read.as_ref().ok()?))).collect();
-        let retention = topic.limits.as_ref().and_then(|limits| limits.as_ref().ok()?.retention_ms);
-        for (at, bounds) in limits {
-            let length = bounds.latest.minus(bounds.earliest);
-            let moved = if at % 3 == 0 { 0 } else { round * (length / 100).max(1) };
-            let committed = bounds.earliest.get() + (length / 2 + moved).min(length);
-            asked.push(AgeRequest {
-                partition: TopicPartition::new(name, at),
-                committed: Offset::new(committed).unwrap(),
-                topic_id: topic.topic_id,
-                bounds,
-                retention: retention.and_then(|millis| u64::try_from(millis).ok()).map(Duration::from_millis),
-            });
+/// A place in the log, another one for each partition, that moves on by one record a round.
+fn between(number: i32, earliest: i64, latest: i64, moved: i64) -> i64 {
+    let length = latest - earliest;
+    (earliest + length * (10 + i64::from(number) % 60) / 100 + moved).min(latest - 1)
+}
+
+fn memory(bootstrap: &str, bare: &Bare, rounds: usize) {
+    let mut fleet = Fleet::open(bootstrap, &bare.partitions);
+    let seen = fleet.round();
+    let mut after_ten = 0;
+    for round in 1..=rounds {
+        let shift = i64::try_from(round / 20).unwrap();
+        fleet.place(&seen, |number, earliest, latest| between(number, earliest, latest, shift));
+        fleet.round();
+        if round == 10 {
+            after_ten = resident();
+        }
+        if round == 10 || round == rounds || round % (rounds / 10).max(1) == 0 {
+            println!("after {round:>5} rounds: {:>8} KiB resident", resident());
         }
     }
-    asked.retain(|request| request.committed < request.bounds.latest);
-    asked
+    let grown = i64::try_from(resident()).unwrap() - i64::try_from(after_ten).unwrap();
+    println!("{} partitions: {grown} KiB more after {rounds} rounds than after 10", bare.partitions.len());
+}
+
+fn on_mock_clusters(sizes: &str) {
+    println!("| partitions | round ms | CPU ms | list_offsets a round |");
+    println!("|---|---|---|---|");
+    let mut walls = Vec::new();
+    for size in sizes.split_whitespace() {
+        let size: i32 = size.parse().unwrap();
+        let mock = MockCluster::new(3).unwrap();
+        for topic in 0..size / 100 {
+            mock.create_topic(&format!("bench-{topic:04}"), 100, 1).unwrap();
+        }
+        let bare = Bare::connect(&mock.bootstrap_servers(), "bench-");
+        let mut fleet = Fleet::open(&mock.bootstrap_servers(), &bare.partitions);
+        fleet.round();
+        let mut cost = Cost::default();
+        let before = brinkwatch::readers::BrokerReader::requests(&*fleet.reader)["list_offsets"];
+        for _ in 0..ROUNDS / 2 {
+            assert_eq!(read_well(&cost.measure(|| fleet.round())), bare.partitions.len());
+        }
+        let after = brinkwatch::readers::BrokerReader::requests(&*fleet.reader)["list_offsets"];
+        println!("| {size} | {:.1} | {:.1} | {:.0} |", cost.wall(), cost.cpu(), share(after - before, ROUNDS / 2));
+        walls.push((cost.wall(), cost.cpu()));
+    }
+    if let [(wall, cpu), .., (more_wall, more_cpu)] = walls[..] {
+        println!("the last over the first: wall {:.1}, CPU {:.1}", more_wall / wall, more_cpu / cpu);
+    }
 }

@@ -1,5 +1,5 @@
-"""Makes COUNT topics of 100 partitions whose names begin with PREFIX, and fills each partition with a few records that
-are spread over the last half hour."""
+"""Makes COUNT topics of 100 partitions whose names begin with PREFIX, and fills each partition with records that are
+spread over the last 25 minutes."""
 
 import sys
 import time
@@ -8,7 +8,7 @@ from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 PARTITIONS = 100
-RECORDS = 8
+RECORDS = 100
 PATIENCE = 180
 
 
@@ -17,7 +17,7 @@ def main(bootstrap: str, prefix: str, count: int) -> None:
     names = [f"{prefix}{number:04}" for number in range(count)]
     # A single broker takes a while to make thousands of logs: a few topics at a time.
     for start in range(0, count, 10):
-        few = [NewTopic(name, PARTITIONS, 1, config={"retention.ms": "3600000"}) for name in names[start : start + 10]]
+        few = [NewTopic(name, PARTITIONS, 1, config={"retention.ms": "7200000"}) for name in names[start : start + 10]]
         for made in admin.create_topics(few, operation_timeout=60).values():
             made.result()
         wait_for_leaders(admin, names[start : start + 10])
@@ -26,7 +26,7 @@ def main(bootstrap: str, prefix: str, count: int) -> None:
     for name in names:
         for partition in range(PARTITIONS):
             for record in range(RECORDS):
-                stamp = now - (RECORDS - record) * 200_000
+                stamp = now - (RECORDS - record) * 15_000
                 producer.produce(name, b"x" * 50, partition=partition, timestamp=stamp)
         producer.poll(0)
     if producer.flush(PATIENCE):

@@ -72,9 +72,9 @@ class Finished:
         return json.loads(self.out)
 
 
-def run(*arguments, timeout: float = 60, env: dict[str, str] | None = None) -> Finished:
-    """Runs a command of brinkwatch to its end."""
-    argv = [str(binary()), *map(str, arguments)]
+def run(*arguments, timeout: float = 60, env: dict[str, str] | None = None, program: Path | None = None) -> Finished:
+    """Runs a command of brinkwatch to its end, or another program of the same build."""
+    argv = [str(program or binary()), *map(str, arguments)]
     done = subprocess.run(
         argv,
         capture_output=True,
@@ -85,6 +85,14 @@ def run(*arguments, timeout: float = 60, env: dict[str, str] | None = None) -> F
         stdin=subprocess.DEVNULL,
     )
     return Finished(done.returncode, done.stdout, done.stderr)
+
+
+def readings() -> Path:
+    """The tests' own program on the library, `readings.rs`; it lies beside the binary."""
+    path = binary().parent / "examples" / "readings"
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: build it first (cargo build --examples), or start the tests with tests/run")
+    return path
 
 
 def inspect(checkpoint: Path | str) -> Finished:

@@ -9,8 +9,10 @@ from .brinkwatch import Config, Daemon
 from .browser import Browser
 from .cases import MAKERS, Cases
 from .kafka import Broker
+from .kafka_cluster import KafkaCluster
 from .prometheus import Prometheus
 from .spark import Spark
+from .stores import KINDS
 from .waiting import wait_until
 from .webhook import Webhook
 
@@ -42,6 +44,30 @@ def own_broker(tmp_path):
 
 
 @pytest.fixture(scope="session")
+def cluster(tmp_path_factory):
+    """Three brokers with every way to log in, for tests that stop none of them. Users and topics are the test's own."""
+    shared = KafkaCluster(tmp_path_factory.mktemp("cluster"))
+    try:
+        yield shared.start()
+    finally:
+        shared.stop()
+
+
+@pytest.fixture
+def own_cluster(tmp_path):
+    """Makes clusters whose brokers one test may break: `own_cluster(brokers=…)`, started."""
+    made = []
+
+    def make(**how) -> KafkaCluster:
+        made.append(KafkaCluster(tmp_path / f"cluster-{len(made)}", **how))
+        return made[-1].start()
+
+    yield make
+    for one in made:
+        one.stop()
+
+
+@pytest.fixture(scope="session")
 def spark(tmp_path_factory):
     """The Spark that tests share."""
     shared = Spark(tmp_path_factory.mktemp("spark"))
@@ -53,6 +79,21 @@ def spark(tmp_path_factory):
 def cases(broker, spark, tmp_path_factory):
     """The situations of cases.py, each made once: `cases["aged_out"]`. They are for looking at only."""
     return Cases(broker, spark, tmp_path_factory.mktemp("cases"))
+
+
+@pytest.fixture(scope="session")
+def started(tmp_path_factory):
+    """The stores that tests share, each started when it is first asked for: `started("s3")`."""
+    made = {}
+
+    def get(kind: str):
+        if kind not in made:
+            made[kind] = KINDS[kind](tmp_path_factory.mktemp(kind))
+        return made[kind]
+
+    yield get
+    for one in made.values():
+        one.stop()
 
 
 @pytest.fixture

@@ -7,10 +7,21 @@ from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
+# Answers that never reach the server behind: status, headers, body.
+ANSWERS = {
+    "deny": (403, {}, b"<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>"),
+    "fail": (500, {}, b"<Error><Code>InternalError</Code></Error>"),
+    "throttle": (503, {"Retry-After": "60"}, b"<Error><Code>SlowDown</Code></Error>"),
+    "too many": (429, {"Retry-After": "60"}, b""),
+    "redirect": (301, {}, b"<Error><Code>PermanentRedirect</Code></Error>"),
+    "circle": (307, {"Location": "/around/and/around"}, b""),
+    "garbage": (200, {}, b"\x00\xff<html>this is no store"),
+}
+
 
 class FaultProxy:
     """Passes requests on to `upstream`, and notes each as (method, path). `fault` says what happens to the answers:
-    pass, delay, throttle, fail, reset, truncate, longer, garbage."""
+    pass, delay, reset, truncate, longer, or one of ANSWERS."""
 
     def __init__(self, upstream: str):
         self.upstream = urlsplit(upstream).netloc
@@ -24,6 +35,7 @@ class FaultProxy:
             protocol_version = "HTTP/1.1"
 
             def handle_one(self) -> None:
+                proxy.seen.append((self.command, self.path))
                 proxy.serve(self)
 
             do_GET = do_HEAD = handle_one
@@ -37,7 +49,6 @@ class FaultProxy:
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def serve(self, handler: BaseHTTPRequestHandler) -> None:
-        self.seen.append((handler.command, handler.path))
         fault = self.fault
         if fault == "delay":
             self.ended.wait(self.delay)
@@ -46,25 +57,29 @@ class FaultProxy:
             handler.close_connection = True
             handler.connection.close()
             return
-        if fault in ("throttle", "fail"):
-            self.answer(handler, 503 if fault == "throttle" else 500, b"<Error><Code>Busy</Code></Error>")
+        if fault in ANSWERS:
+            status, headers, body = ANSWERS[fault]
+            self.answer(handler, status, body, headers)
             return
-        if fault == "garbage":
-            self.answer(handler, 200, b"\x00\xff<html>this is no store")
-            return
+        status, headers, body = self.fetch(handler, handler.path)
+        if fault == "truncate" and body:
+            self.answer(handler, status, body[: len(body) // 2], headers, length=len(body))
+        elif fault == "longer":
+            self.answer(handler, status, body, headers, length=len(body) + 10)
+        else:
+            self.answer(handler, status, body, headers)
+
+    def fetch(self, handler: BaseHTTPRequestHandler, path: str) -> tuple[int, dict[str, str], bytes]:
+        """What the server behind answers."""
         upstream = HTTPConnection(self.upstream, timeout=30)
-        # The signature covers the name of the host, which is this proxy's; nobody checks it.
-        upstream.request(handler.command, handler.path, headers=dict(handler.headers))
+        # S3's signature covers the name of the host, which was this proxy's; nobody checks it.
+        headers = {name: value for name, value in handler.headers.items() if name.lower() != "host"}
+        upstream.request(handler.command, path, headers=headers)
         response = upstream.getresponse()
         body = response.read()
         upstream.close()
         headers = {name: value for name, value in response.getheaders() if name.lower() not in HOP_BY_HOP}
-        if fault == "truncate" and body:
-            self.answer(handler, response.status, body[: len(body) // 2], headers, length=len(body))
-        elif fault == "longer":
-            self.answer(handler, response.status, body, headers, length=len(body) + 10)
-        else:
-            self.answer(handler, response.status, body, headers)
+        return response.status, headers, body
 
     def answer(self, handler, status: int, body: bytes, headers: dict | None = None, length: int | None = None) -> None:
         try:

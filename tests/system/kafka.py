@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from confluent_kafka import (
@@ -89,65 +89,14 @@ def jars(variable: str) -> Path:
     return Path(folder)
 
 
-class Broker:
-    """A broker on ports and a directory of its own. Both survive `stop` and `kill`; `start` goes on there."""
+class Kafka:
+    """Topics and records of one cluster, by the clients of others. Who has `bootstrap` and `folder` is one."""
 
-    def __init__(
-        self,
-        folder: Path,
-        *,
-        cluster_id: str = CLUSTER_ID,
-        properties: Mapping[str, str] | None = None,
-        port: int | None = None,
-    ):
-        self.folder = folder
-        self.cluster_id = cluster_id
-        self.port = port or free_port()
-        self.bootstrap = f"127.0.0.1:{self.port}"
-        self.extra = dict(properties or {})
-        self.process: Process | None = None
-        self._admin: AdminClient | None = None
-
-    # Life
-
-    def format(self) -> None:
-        """Lays out an empty data directory under the cluster id; what was there before is gone."""
-        shutil.rmtree(self.folder / "data", ignore_errors=True)
-        self.folder.mkdir(parents=True, exist_ok=True)
-        controller = free_port()
-        properties = {
-            **PROPERTIES,
-            "controller.quorum.voters": f"1@127.0.0.1:{controller}",
-            "listeners": f"PLAINTEXT://127.0.0.1:{self.port},CONTROLLER://127.0.0.1:{controller}",
-            "advertised.listeners": f"PLAINTEXT://{self.bootstrap}",
-            "log.dirs": str(self.folder / "data"),
-            **self.extra,
-        }
-        self._settings.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
-        self._java("kafka.tools.StorageTool", "format", "-t", self.cluster_id, "-c", str(self._settings))
-
-    def start(self, *, outlives: bool = False) -> "Broker":
-        if not self._settings.exists():
-            self.format()
-        argv = ["java", *JVM, *self._logging, "-cp", self._classpath, "kafka.Kafka", str(self._settings)]
-        self.process = Process(argv, self.folder / "broker.out", outlives=outlives, cwd=self.folder)
-        self.wait_ready()
-        return self
-
-    def wait_ready(self) -> None:
-        def answers() -> bool:
-            self.process.check_alive()
-            return is_open(self.port) and bool(self.admin.describe_cluster(request_timeout=5).result().nodes)
-
-        wait_until(answers, PATIENCE, "the broker answers DescribeCluster")
-
-    def stop(self) -> None:
-        if self.process:
-            self.process.stop()
-
-    def kill(self) -> None:
-        """As a power cut: SIGKILL."""
-        self.process.kill()
+    bootstrap: str
+    folder: Path
+    # Of topics that are created.
+    replication = 1
+    _admin: AdminClient | None = None
 
     # Topics and records
 
@@ -163,7 +112,7 @@ class Broker:
 
         def created() -> bool:
             try:
-                self.admin.create_topics([NewTopic(topic, partitions, 1, config=settings)])[topic].result(30)
+                self.admin.create_topics([NewTopic(topic, partitions, self.replication, config=settings)])[topic].result(30)
             except KafkaException as error:
                 # The deleted namesake is still being cleared away.
                 if error.args[0].name() != "TOPIC_ALREADY_EXISTS":
@@ -312,10 +261,6 @@ class Broker:
         return done.stdout
 
     @property
-    def _settings(self) -> Path:
-        return self.folder / "server.properties"
-
-    @property
     def _logging(self) -> list[str]:
         log = self.folder / "slf4j.log"
         return ["-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", f"-Dorg.slf4j.simpleLogger.logFile={log}"]
@@ -323,3 +268,73 @@ class Broker:
     @property
     def _classpath(self) -> str:
         return f"{jars('BRINKWATCH_KAFKA_JARS')}/*"
+
+
+class Broker(Kafka):
+    """A broker on ports and a directory of its own. Both survive `stop` and `kill`; `start` goes on there."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        cluster_id: str = CLUSTER_ID,
+        properties: Mapping[str, str] | None = None,
+        port: int | None = None,
+        jvm: Sequence[str] = (),
+    ):
+        self.folder = folder
+        self.cluster_id = cluster_id
+        self.port = port or free_port()
+        self.bootstrap = f"127.0.0.1:{self.port}"
+        self.extra = dict(properties or {})
+        self.jvm = list(jvm)
+        self.process: Process | None = None
+
+    # Life
+
+    def format(self) -> None:
+        """Lays out an empty data directory under the cluster id; what was there before is gone."""
+        shutil.rmtree(self.folder / "data", ignore_errors=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        controller = free_port()
+        properties = {
+            **PROPERTIES,
+            "controller.quorum.voters": f"1@127.0.0.1:{controller}",
+            "listeners": f"PLAINTEXT://127.0.0.1:{self.port},CONTROLLER://127.0.0.1:{controller}",
+            "advertised.listeners": f"PLAINTEXT://{self.bootstrap}",
+            "log.dirs": str(self.folder / "data"),
+            **self.extra,
+        }
+        self._settings.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
+        self._java("kafka.tools.StorageTool", "format", "-t", self.cluster_id, "-c", str(self._settings))
+
+    def start(self, *, outlives: bool = False) -> "Broker":
+        if not self._settings.exists():
+            self.format()
+        self.launch(outlives=outlives)
+        self.wait_ready()
+        return self
+
+    def launch(self, *, outlives: bool = False) -> None:
+        """Starts the process, and waits for nothing."""
+        argv = ["java", *JVM, *self.jvm, *self._logging, "-cp", self._classpath, "kafka.Kafka", str(self._settings)]
+        self.process = Process(argv, self.folder / "broker.out", outlives=outlives, cwd=self.folder)
+
+    def wait_ready(self) -> None:
+        def answers() -> bool:
+            self.process.check_alive()
+            return is_open(self.port) and bool(self.admin.describe_cluster(request_timeout=5).result().nodes)
+
+        wait_until(answers, PATIENCE, "the broker answers DescribeCluster")
+
+    def stop(self) -> None:
+        if self.process:
+            self.process.stop()
+
+    def kill(self) -> None:
+        """As a power cut: SIGKILL."""
+        self.process.kill()
+
+    @property
+    def _settings(self) -> Path:
+        return self.folder / "server.properties"

@@ -7,6 +7,8 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from .waiting import Ended
+
 PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -51,7 +53,7 @@ class Process:
 
     def check_alive(self) -> None:
         if self.code is not None:
-            raise RuntimeError(f"{self.argv[0]} ended with {self.code}:\n{self.tail()}")
+            raise Ended(f"{self.argv[0]} ended with {self.code}:\n{self.tail()}")
 
     def stop(self, timeout: float = 30) -> int:
         """SIGTERM, and SIGKILL when that is not enough. Returns the exit code."""

@@ -90,8 +90,9 @@ class Spark:
             sys.executable,
             str(Path(__file__).with_name("spark_worker.py")),
             str(theirs),
-            str(jars("BRINKWATCH_SPARK_JARS")),
             str(folder),
+            str(jars("BRINKWATCH_SPARK_JARS")),
+            str(jars("BRINKWATCH_S3A_JARS")),
         ]
         self.process = Process(argv, folder / "spark.log", stdin=subprocess.PIPE, pass_fds=[theirs], cwd=folder)
         os.close(theirs)
@@ -103,9 +104,10 @@ class Spark:
     def start(
         self,
         bootstrap: str,
-        checkpoint: Path,
+        checkpoint: Path | str,
         *,
         subscribe: str | None = None,
+        writer: dict | None = None,
         trigger: dict | None = None,
         fail_on_data_loss: bool = True,
         max_offsets: int | None = None,
@@ -116,7 +118,8 @@ class Spark:
         assign: dict | None = None,
         **options,
     ) -> str:
-        """Starts a query and returns the name under which it is known here. Other options go to the source."""
+        """Starts a query and returns the name under which it is known here. `writer` are options of the sink's side;
+        other options go to the source."""
         name = f"q{next(NAMES)}"
         source = {"startingOffsets": starting, "failOnDataLoss": str(fail_on_data_loss).lower(), **options}
         if max_offsets is not None:
@@ -130,11 +133,16 @@ class Spark:
             subscribe_pattern=subscribe_pattern,
             assign=json.dumps(assign) if assign else None,
             options=source,
+            writer_options=writer or {},
             trigger=trigger or AVAILABLE_NOW,
             raise_in_batch=raise_in_batch,
             kill_in_batch=kill_in_batch,
         )
         return name
+
+    def configure(self, settings: dict, hadoop: dict | None = None) -> None:
+        """Settings of the session and of Hadoop's file systems, for queries that start from now on."""
+        self._ask("configure", settings=settings, hadoop=hadoop or {})
 
     def wait(self, name: str) -> Outcome:
         return Outcome(**self._ask("wait", name=name))

@@ -16,11 +16,12 @@ from pyspark.sql import SparkSession
 PATIENCE_SECONDS = 90
 
 
-def session(jars: str, folder: str) -> SparkSession:
+def session(folder: str, places: list[str]) -> SparkSession:
+    jars = [str(jar) for place in places for jar in sorted(Path(place).glob("*.jar"))]
     return (
         SparkSession.builder.master("local[4]")
         .appName("brinkwatch-tests")
-        .config("spark.jars", ",".join(str(jar) for jar in sorted(Path(jars).glob("*.jar"))))
+        .config("spark.jars", ",".join(jars))
         .config("spark.ui.enabled", "false")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.driver.memory", "900m")
@@ -52,6 +53,7 @@ class Worker:
         subscribe_pattern=None,
         assign=None,
         options,
+        writer_options,
         trigger,
         raise_in_batch=None,
         kill_in_batch=None,
@@ -62,11 +64,19 @@ class Worker:
             if value is not None:
                 reader = reader.option(key, value)
         writer = reader.load().writeStream.option("checkpointLocation", checkpoint).trigger(**trigger)
+        writer = writer.options(**writer_options)
         if raise_in_batch is None and kill_in_batch is None:
             writer = writer.format("noop")
         else:
             writer = writer.foreachBatch(self.sink(raise_in_batch, kill_in_batch))
         self.queries[name] = writer.start()
+
+    def configure(self, *, settings, hadoop):
+        for key, value in settings.items():
+            self.spark.conf.set(key, value)
+        of_machine = self.spark.sparkContext._jsc.hadoopConfiguration()
+        for key, value in hadoop.items():
+            of_machine.set(key, value)
 
     def sink(self, raise_in_batch, kill_in_batch):
         machine = self.spark.sparkContext._gateway.proc.pid
@@ -137,7 +147,7 @@ class Worker:
 
 def main():
     answers = os.fdopen(int(sys.argv[1]), "w", buffering=1)
-    worker = Worker(session(sys.argv[2], sys.argv[3]))
+    worker = Worker(session(sys.argv[2], sys.argv[3:]))
     answers.write(json.dumps({"ready": True}) + "\n")
     for line in sys.stdin:
         command = json.loads(line)

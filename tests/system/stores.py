@@ -11,7 +11,7 @@ import urllib.parse
 from datetime import datetime, timezone
 from pathlib import Path
 
-from . import web
+from . import brinkwatch, web
 from .ports import free_port, is_open
 from .process import Process
 from .waiting import wait_until
@@ -30,19 +30,54 @@ def installed(variable: str) -> str:
     return path
 
 
-class Local:
+class Store:
+    """What every store has: settings, and the commands that read it."""
+
+    kind = ""
+    settings: dict
+    # Names that end with a slash: a console's way of making a directory.
+    has_empty_names = False
+
+    def put(self, key: str, content: bytes) -> None:
+        raise NotImplementedError
+
+    def delete(self, key: str) -> None:
+        raise NotImplementedError
+
+    def location(self, key: str) -> str:
+        raise NotImplementedError
+
+    def arguments(self) -> list:
+        """What stands before the commands of `readings`."""
+        return []
+
+    def run(self, name: str, location: str, *options, settings: dict | None = None) -> brinkwatch.Finished:
+        """Runs `inspect` or `discover`."""
+        return brinkwatch.run(name, location, *options, **self.how(settings))
+
+    def how(self, settings: dict | None = None) -> dict:
+        return {"env": environment(self.settings if settings is None else settings)}
+
+    def named(self) -> list[str]:
+        return ["--store", "lake"] if self.settings else []
+
+
+class Local(Store):
     """Directories of this machine."""
 
     kind = "file"
 
     def __init__(self, folder: Path):
         self.folder = folder
-        self.settings: dict = {}
+        self.settings = {}
 
     def put(self, key: str, content: bytes) -> None:
         path = self.folder / key
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
+
+    def delete(self, key: str) -> None:
+        (self.folder / key).unlink()
 
     def location(self, key: str) -> str:
         return str(self.folder / key)
@@ -51,10 +86,24 @@ class Local:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-class Server:
-    """A store that a process of its own serves over HTTP."""
+class Memory(Local):
+    """The library's store in memory, filled from a directory by the program that reads it."""
 
-    kind = ""
+    kind = "memory"
+
+    def location(self, key: str) -> str:
+        return f"s3a://lake/{key}"
+
+    def arguments(self) -> list:
+        return ["--memory", self.folder]
+
+    def run(self, name: str, location: str, *options, settings: dict | None = None) -> brinkwatch.Finished:
+        program = brinkwatch.readings()
+        return brinkwatch.run(*self.arguments(), name, location, *options, program=program)
+
+
+class Server(Store):
+    """A store that a process of its own serves over HTTP."""
 
     def __init__(self, folder: Path):
         folder.mkdir(parents=True, exist_ok=True)
@@ -83,6 +132,9 @@ class S3(Server):
     """moto: S3 and IAM in memory."""
 
     kind = "s3"
+    has_empty_names = True
+    # Nobody checks the signature; without one, only the owner of an object may change it.
+    SIGNED = {"Authorization": "AWS4-HMAC-SHA256 Credential=x/20250101/us-east-1/s3/aws4_request, Signature=x"}
 
     def __init__(self, folder: Path):
         super().__init__(folder)
@@ -106,13 +158,25 @@ class S3(Server):
 
     def put(self, key: str, content: bytes) -> None:
         # Anything else would be taken for a form.
-        self.ask("PUT", f"/lake/{urllib.parse.quote(key)}", content, {"Content-Type": "application/octet-stream"})
+        headers = {"Content-Type": "application/octet-stream", **self.SIGNED}
+        self.ask("PUT", f"/lake/{urllib.parse.quote(key)}", content, headers)
 
     def delete(self, key: str) -> None:
-        self.ask("DELETE", f"/lake/{urllib.parse.quote(key)}")
+        self.ask("DELETE", f"/lake/{urllib.parse.quote(key)}", headers=self.SIGNED)
 
     def location(self, key: str, bucket: str = "lake") -> str:
         return f"s3a://{bucket}/{key}"
+
+    def hadoop(self) -> dict[str, str]:
+        """What Hadoop's client is told, in which Spark trusts."""
+        return {
+            "fs.s3a.endpoint": self.url,
+            "fs.s3a.endpoint.region": "us-east-1",
+            "fs.s3a.path.style.access": "true",
+            "fs.s3a.connection.ssl.enabled": "false",
+            "fs.s3a.access.key": self.settings["access_key_id"],
+            "fs.s3a.secret.key": self.settings["secret_access_key"],
+        }
 
     def check_rights(self) -> dict:
         """From now on every request needs a right. Returns the settings of a user who has none."""
@@ -172,6 +236,9 @@ class Azure(Server):
     def put(self, key: str, content: bytes) -> None:
         self.ask("PUT", f"/lake/{urllib.parse.quote(key)}", content, headers={"x-ms-blob-type": "BlockBlob"})
 
+    def delete(self, key: str) -> None:
+        self.ask("DELETE", f"/lake/{urllib.parse.quote(key)}")
+
     def location(self, key: str, bucket: str = "lake") -> str:
         return f"abfss://{bucket}@{ACCOUNT}.dfs.core.windows.net/{key}"
 
@@ -200,15 +267,18 @@ class Gcs(Server):
         path.write_text(json.dumps({**account, "client_email": "", "private_key": "", "private_key_id": ""}))
         return {"service_account_file": str(path)}
 
-    def ask(self, path: str, body: bytes, headers: dict) -> web.Answer:
-        answer = web.request(self.url + path, method="POST", body=body, headers=headers)
-        assert answer.status < 300, f"POST {path}: {answer.status} {answer.text}"
+    def ask(self, path: str, body: bytes, headers: dict, method: str = "POST") -> web.Answer:
+        answer = web.request(self.url + path, method=method, body=body, headers=headers)
+        assert answer.status < 300, f"{method} {path}: {answer.status} {answer.text}"
         return answer
 
     def put(self, key: str, content: bytes) -> None:
         name = urllib.parse.quote(key, safe="")
         kind = {"Content-Type": "application/octet-stream"}
         self.ask(f"/upload/storage/v1/b/lake/o?uploadType=media&name={name}", content, kind)
+
+    def delete(self, key: str) -> None:
+        self.ask(f"/storage/v1/b/lake/o/{urllib.parse.quote(key, safe='')}", b"", {}, "DELETE")
 
     def location(self, key: str, bucket: str = "lake") -> str:
         return f"gs://{bucket}/{key}"
@@ -223,24 +293,26 @@ class Hdfs(Server):
         self.rpc_port = free_port()
         super().__init__(folder)
         # The data node reports some time after the name node listens.
-        wait_until(lambda: self.put("first", b"x") or True, PATIENCE, "HDFS takes a file")
+        wait_until(lambda: self.put("first", b"x") or True, 3 * PATIENCE, "HDFS takes a file")
         self.settings = {"kind": self.kind}
 
     def command(self) -> list[str]:
         jars = installed("BRINKWATCH_HDFS_JARS")
         ports = ["-nnport", str(self.rpc_port), "-httpport", str(self.port)]
+        # A listing comes in pages of a thousand names by default. Nobody needs the edits on disk.
+        settings = ["-D", "dfs.ls.limit=10", "-D", "dfs.namenode.edits.noeditlogchannelflush=true"]
         return [
             "java", "-Xmx512m", f"-Dtest.build.data={self.folder}/data", "-cp", f"{jars}/*",
-            "org.apache.hadoop.test.MiniDFSClusterManager", "-format", "-datanodes", "1", *ports,
+            "org.apache.hadoop.test.MiniDFSClusterManager", "-format", "-datanodes", "1", *ports, *settings,
         ]  # fmt: skip
 
     def own_settings(self) -> dict:
         return {}
 
-    def ask(self, operation: str, key: str, **options) -> web.Answer:
+    def ask(self, operation: str, key: str, method: str = "PUT", **options) -> web.Answer:
         query = urllib.parse.urlencode({"op": operation, "user.name": getpass.getuser(), **options})
         url = f"{self.url}/webhdfs/v1/lake/{urllib.parse.quote(key)}?{query}"
-        answer = web.request(url, method="PUT", timeout=30)
+        answer = web.request(url, method=method, timeout=30)
         assert answer.status < 300, f"{operation} {key}: {answer.status} {answer.text}"
         return answer
 
@@ -252,11 +324,21 @@ class Hdfs(Server):
         answer = web.request(node, method="PUT", body=content, headers=kind, timeout=30)
         assert answer.status == 201, f"{key}: {answer.status} {answer.text}"
 
+    def delete(self, key: str) -> None:
+        self.ask("DELETE", key, method="DELETE")
+
+    def stop(self) -> None:
+        # It takes its time to end, to keep what nobody needs.
+        self.process.kill()
+
+    def hadoop(self) -> dict[str, str]:
+        return {}
+
     def location(self, key: str) -> str:
         return f"hdfs://127.0.0.1:{self.rpc_port}/lake/{key}"
 
 
-KINDS = {"file": Local, "s3": S3, "azure": Azure, "gcs": Gcs, "hdfs": Hdfs}
+KINDS = {"file": Local, "memory": Memory, "s3": S3, "azure": Azure, "gcs": Gcs, "hdfs": Hdfs}
 
 
 def environment(settings: dict, name: str = "lake") -> dict[str, str]:

@@ -94,16 +94,19 @@ MOVES = re.compile(
 
 class Still:
     """Everything that is published of a workload that rests. `look` notes each value that is neither as it was at the
-    beginning, nor absent, nor a word for unknown."""
+    beginning, nor absent, nor a word for unknown. `but` are names that move all the same, as ages of what is unread."""
 
-    def __init__(self, daemon: Daemon):
-        self.daemon = daemon
-        self.before = values(daemon.after_a_round())
+    def __init__(self, daemon: Daemon, but: tuple[str, ...] = ()):
+        self.daemon, self.but = daemon, but
+        self.before = self.values(daemon.after_a_round())
         self.broken: set[str] = set()
         self.absent: set[tuple] = set()
 
+    def values(self, metrics: Metrics) -> dict[tuple, float]:
+        return {key: value for key, value in values(metrics).items() if not key[0].endswith(self.but or ("\0",))}
+
     def look(self) -> None:
-        now = values(self.daemon.metrics())
+        now = self.values(self.daemon.metrics())
         self.absent |= self.before.keys() - now.keys()
         self.broken |= {
             f"{key}: {self.before.get(key)} became {value}"
@@ -113,7 +116,7 @@ class Still:
 
     def check_back(self) -> None:
         """Fails as long as anything is not again as it was."""
-        now = values(self.daemon.metrics())
+        now = self.values(self.daemon.metrics())
         pairs = {key: (self.before.get(key), now.get(key)) for key in self.before.keys() | now.keys()}
         changed = {key: pair for key, pair in pairs.items() if pair[0] != pair[1]}
         assert not changed, f"before and now: {changed}"

@@ -27,7 +27,9 @@ HOSTILE = {
 }
 
 
-def written(folder: Path, *, queries: dict | None = None, alerts: dict | None = None) -> Path:
+def written(
+    folder: Path, *, queries: dict | None = None, alerts: dict | None = None, discovery: dict | None = None
+) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "brinkwatch.toml"
     path.write_text(tomli_w.dumps({
@@ -35,6 +37,8 @@ def written(folder: Path, *, queries: dict | None = None, alerts: dict | None = 
         "clusters": {"main": {"bootstrap_servers": "127.0.0.1:1"}},
         "queries": {name: {"checkpoint": f"/none/{name}", "cluster": "main", **settings}
                     for name, settings in (queries or {}).items()},
+        "discovery": {name: {"location": f"/none/{name}", "name": name + "/{path}", **settings}
+                      for name, settings in (discovery or {}).items()},
     }))
     return path
 
@@ -74,9 +78,10 @@ def run_rule_test(folder: Path, test: Path, text: str) -> None:
 
 @pytest.fixture
 def daily(tmp_path) -> Path:
-    """What the rule tests are written for: one query with a rhythm of its own."""
+    """What the rule tests are written for: one query with a rhythm of its own, and one discovery of such queries."""
     links = {"runbook_base_url": "https://runbooks.example/", "dashboard_base_url": "https://grafana.example/d/"}
-    return written(tmp_path, alerts=links, queries={"payments": {"expected_batch_interval": "24h"}})
+    return written(tmp_path, alerts=links, queries={"payments": {"expected_batch_interval": "24h"}},
+                   discovery={"nightly": {"expected_batch_interval": "24h"}})
 
 
 @pytest.mark.parametrize("test", sorted(RULE_TESTS.glob("*.test.yml")), ids=lambda path: path.name.split(".")[0])

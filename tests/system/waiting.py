@@ -9,6 +9,10 @@ T = TypeVar("T")
 PAUSE = 0.1
 
 
+class Ended(RuntimeError):
+    """What is waited for can not happen any more: the program ended."""
+
+
 def wait_until(predicate: Callable[[], T], timeout: float, what: str) -> T:
     """Asks until the answer is true, and returns that answer. An exception of the last try is kept as the cause."""
     deadline = time.monotonic() + timeout
@@ -17,6 +21,8 @@ def wait_until(predicate: Callable[[], T], timeout: float, what: str) -> T:
         answer = None
         try:
             answer = predicate()
+        except Ended:
+            raise
         except Exception as error:  # noqa: BLE001 - a part that is still starting may fail in any way
             last_error = error
         if answer:

@@ -1,9 +1,10 @@
 //! Checkpoints that do not move, cannot be read, or cannot be started from.
 
 use super::{Inputs, KEEP, Share, both_severities};
-use crate::alerts::promql::Over;
+use crate::alerts::promql::{Condition, Over};
 use crate::alerts::rule::{Rule, Severity, minutes};
-use crate::metrics::catalogue::{CHECKPOINT_UP, QUERY_RESTARTABLE, QUERY_UNREAD_SINCE};
+use crate::judgement;
+use crate::metrics::catalogue::{CHECKPOINT_UP, QUERY_CONDITION, QUERY_RESTARTABLE, QUERY_UNREAD_SINCE};
 
 /// The critical alert waits so many times as long as the warning.
 const CRITICAL_TIMES: f64 = 6.0;
@@ -37,10 +38,12 @@ fn unreadable(inputs: &Inputs) -> Vec<Rule> {
     let mut up = inputs.newest(&CHECKPOINT_UP);
     // One good poll in the window is good enough.
     up.over = Over::Max;
+    // Nobody waits for a checkpoint whose place another one took.
+    let superseded = inputs.newest(&QUERY_CONDITION).only("condition", judgement::Condition::Superseded.label());
     let warning = Rule {
         alert: "SparkStreamCheckpointUnreadable",
         severity: Severity::Warning,
-        condition: up.value().equals(0.0),
+        condition: Condition::Unless(Box::new(up.value().equals(0.0)), Box::new(superseded.value().equals(1.0))),
         hold: minutes(10),
         keep_firing: KEEP,
         query: None,

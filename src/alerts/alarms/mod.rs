@@ -11,9 +11,9 @@ pub(super) mod events;
 pub(super) mod forecast;
 pub(super) mod own;
 
-use super::inputs::{Inputs, Share};
+use super::inputs::{Inputs, Of, Share};
 use super::promql::{Matcher, Matching, Series};
-use super::rule::{Rule, Severity, minutes};
+use super::rule::{Rule, Severity, StaticLabel, minutes};
 use crate::metrics::catalogue::Metric;
 
 /// Most alerts go on for so long after their condition was last seen, so that a restart of the watcher is no all-clear.
@@ -28,17 +28,27 @@ impl Inputs {
 impl Share<'_> {
     /// The series of this part's queries.
     fn of(&self, mut series: Series) -> Series {
-        let matching = match self.query {
-            Some(query) => Matching::Is(query.to_owned()),
-            None if self.except.is_empty() => return series,
-            None => Matching::NoneOf(self.except.iter().map(|query| (*query).to_owned()).collect()),
+        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        let matching = match &self.of {
+            Of::Query(query) => vec![Matching::Is((*query).to_owned())],
+            Of::Discovery { prefix, .. } => vec![Matching::BeginsWith((*prefix).to_owned())],
+            Of::Others { queries, prefixes } => {
+                let queries = (!queries.is_empty()).then(|| Matching::NoneOf(owned(queries)));
+                let prefixes = (!prefixes.is_empty()).then(|| Matching::NoneBegins(owned(prefixes)));
+                queries.into_iter().chain(prefixes).collect()
+            }
         };
-        series.matchers.insert(0, Matcher { label: "query", matching });
+        let matchers = matching.into_iter().map(|matching| Matcher { label: "query", matching });
+        series.matchers.splice(0..0, matchers);
         series
     }
 
-    fn static_query(&self) -> Option<String> {
-        self.query.map(str::to_owned)
+    fn static_query(&self) -> Option<StaticLabel> {
+        match self.of {
+            Of::Query(query) => Some(StaticLabel::Query(query.to_owned())),
+            Of::Discovery { discovery, .. } => Some(StaticLabel::Discovery(discovery.to_owned())),
+            Of::Others { .. } => None,
+        }
     }
 }
 

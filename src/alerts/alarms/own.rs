@@ -5,13 +5,14 @@ use crate::alerts::promql::{Condition, Over, Series, Value};
 use crate::alerts::rule::{Rule, Severity, minutes};
 use crate::metrics::catalogue::{
     BUILD_INFO, CHECKPOINT_POLL_LAST_ATTEMPT, CLUSTER_POLL_LAST_ATTEMPT, CLUSTER_UP, CONFIG_LAST_RELOAD_SUCCESSFUL,
-    LEDGER_UP, Metric, QUERY_SERIES_DROPPED, SHARD_ORDINAL, SHARDS,
+    DISCOVERY_REFUSED_CHECKPOINTS, DISCOVERY_UP, LEDGER_UP, Metric, QUERY_SERIES_DROPPED, SHARD_ORDINAL, SHARDS,
 };
 
 pub(in crate::alerts) fn rules(inputs: &Inputs) -> Vec<Rule> {
     let mut rules = kafka_unreachable(inputs);
     rules.extend([
         poll_stale(inputs),
+        discovery_failing(inputs),
         reload_failed(inputs),
         ledger_failing(inputs),
         series_dropped(inputs),
@@ -55,6 +56,25 @@ fn poll_stale(inputs: &Inputs) -> Rule {
         description: "Brinkwatch has not polled {{ with $labels.query }}the checkpoint of query {{ . }} on {{ end }}\
             {{ $labels.kafka_cluster }} for {{ $value | humanizeDuration }}, though it still answers. What it publishes is \
             that old. Look at its log, then restart it.",
+    }
+}
+
+/// What is not watched raises no other alert.
+fn discovery_failing(inputs: &Inputs) -> Rule {
+    let mut up = inputs.newest(&DISCOVERY_UP);
+    up.over = Over::Max;
+    let refused = inputs.newest(&DISCOVERY_REFUSED_CHECKPOINTS).value().above(0.0);
+    Rule {
+        alert: "BrinkwatchDiscoveryFailing",
+        severity: Severity::Warning,
+        condition: Condition::Any(vec![up.value().equals(0.0), refused]),
+        hold: minutes(15),
+        keep_firing: KEEP,
+        query: None,
+        summary: "Brinkwatch does not watch every checkpoint that it should find.",
+        description: "Discovery {{ $labels.discovery }} cannot look through all of its place, or found checkpoints whose names \
+            other queries have: queries that are new there are not watched. Known ones go on being watched. For the \
+            reason: the label reason of brinkwatch_discovery_poll_failures_total, and Brinkwatch's log.",
     }
 }
 

@@ -85,6 +85,11 @@ impl Display for Matcher {
         let label = self.label;
         match &self.matching {
             Matching::Is(value) => write!(f, "{label}={}", quoted(value)),
+            Matching::BeginsWith(prefix) => write!(f, "{label}=~{}", quoted(&beginning(prefix))),
+            Matching::NoneBegins(prefixes) => {
+                let pattern = prefixes.iter().map(|prefix| beginning(prefix)).collect::<Vec<_>>().join("|");
+                write!(f, "{label}!~{}", quoted(&pattern))
+            }
             Matching::NoneOf(values) => match values.as_slice() {
                 [value] => write!(f, "{label}!={}", quoted(value)),
                 several => {
@@ -122,6 +127,10 @@ fn quoted(value: &str) -> String {
     }
     text.push('"');
     text
+}
+
+fn beginning(prefix: &str) -> String {
+    format!("{}.*", regex_escaped(prefix))
 }
 
 /// A value as a regular expression of RE2 that matches only itself. Prometheus anchors both ends.

@@ -4,7 +4,7 @@ mod promises;
 mod shares;
 mod written;
 
-use super::{Inputs, Thresholds};
+use super::{FoundThresholds, Inputs, Thresholds};
 
 /// Inputs with every link, and with these queries' own thresholds.
 fn inputs<const N: usize>(overrides: [(&str, Thresholds); N]) -> Inputs {
@@ -15,6 +15,12 @@ fn inputs<const N: usize>(overrides: [(&str, Thresholds); N]) -> Inputs {
         dashboard_base_url: Some("https://grafana.example/d/".to_owned()),
         ..Inputs::default()
     }
+}
+
+/// With a discovery whose queries run once a day.
+fn with_discovery(inputs: Inputs) -> Inputs {
+    let found = FoundThresholds { prefix: "lake/".to_owned(), thresholds: daily() };
+    Inputs { discoveries: 1, found: [("lake".to_owned(), found)].into(), ..inputs }
 }
 
 /// A query that runs once a day.

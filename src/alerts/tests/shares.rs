@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{daily, inputs};
+use super::{daily, inputs, with_discovery};
 use crate::alerts::{Inputs, Rule, Severity, Thresholds, groups};
 
 fn found(inputs: &Inputs, alert: &str, severity: Severity) -> Vec<Rule> {
@@ -13,7 +13,7 @@ fn found(inputs: &Inputs, alert: &str, severity: Severity) -> Vec<Rule> {
 /// Which rules an alert has: the static query, and whether the expression holds each of these.
 fn check(inputs: &Inputs, alert: &str, severity: Severity, expected: &[(Option<&str>, &[&str])]) {
     let rules = found(inputs, alert, severity);
-    let queries: Vec<Option<&str>> = rules.iter().map(|rule| rule.query.as_deref()).collect();
+    let queries: Vec<Option<&str>> = rules.iter().map(|rule| rule.query.as_ref().map(|label| label.pair().1)).collect();
     assert_eq!(queries, expected.iter().map(|(query, _)| *query).collect::<Vec<_>>(), "{alert}");
     for (rule, (_, parts)) in rules.iter().zip(expected) {
         let text = rule.condition.to_string();
@@ -69,6 +69,42 @@ fn several_queries_are_excluded_by_one_escaped_pattern() {
         "SparkStreamStalled",
         Severity::Warning,
         &[(None, &[excluded]), (Some("a.b"), &[r#"{query="a.b"}"#]), (Some("c|d"), &[r#"{query="c|d"}"#])],
+    );
+}
+
+#[test]
+fn what_a_discovery_finds_later_is_known_by_how_its_names_begin() {
+    let found = with_discovery(inputs([("q", daily())]));
+    check(
+        &found,
+        "SparkStreamStalled",
+        Severity::Warning,
+        &[
+            (None, &[r#"{query!="q", query!~"lake/.*"}"#]),
+            (Some("q"), &[r#"{query="q"}"#]),
+            (Some("lake"), &[r#"{query=~"lake/.*"}"#, "> 259200"]),
+        ],
+    );
+    // where its thresholds change nothing, there is one rule for all
+    let one = with_discovery(inputs([]));
+    check(&one, "SparkStreamRetentionRisk", Severity::Critical, &[(None, &["ratio[5m])) < 0.2"])]);
+}
+
+#[test]
+fn the_beginning_of_names_is_escaped() {
+    let mut one = with_discovery(inputs([]));
+    one.found.get_mut("lake").unwrap().prefix = "a.b|\"".to_owned();
+    let other = crate::alerts::FoundThresholds { prefix: "etl/".to_owned(), thresholds: daily() };
+    one.found.insert("etl".to_owned(), other);
+    check(
+        &one,
+        "SparkStreamStalled",
+        Severity::Warning,
+        &[
+            (None, &[r#"{query!~"etl/.*|a\\.b\\|\".*"}"#]),
+            (Some("etl"), &[r#"{query=~"etl/.*"}"#]),
+            (Some("lake"), &[r#"{query=~"a\\.b\\|\".*"}"#]),
+        ],
     );
 }
 

@@ -1,5 +1,6 @@
 //! Synthetic checkpoints. Real ones are read in `tests/corpus.rs`.
 
+mod bad_input;
 mod log_forms;
 mod properties;
 mod resume_rule;

@@ -1,6 +1,6 @@
 //! Which directories are checkpoints, and which of several lives.
 
-use crate::checkpoint::{is_root, may_hold_roots, roots};
+use crate::checkpoint::{Versioning, is_root, may_hold_roots, roots};
 
 #[test]
 fn a_root_holds_metadata_and_a_log() {
@@ -29,7 +29,7 @@ fn what_checkpoints_and_tables_keep_for_themselves_is_not_entered() {
 #[test]
 fn the_newest_version_supersedes_the_others() {
     let check = |paths: &[&str], expected: &[(&str, &str, Option<&str>)]| {
-        let found = roots(paths.iter().map(|path| (*path).to_owned()).collect());
+        let found = roots(paths.iter().map(|path| (*path).to_owned()).collect(), Versioning::Marked);
         let told: Vec<_> = found
             .iter()
             .map(|root| (root.path.as_str(), root.family.as_str(), root.superseded_by.as_deref()))
@@ -57,4 +57,24 @@ fn the_newest_version_supersedes_the_others() {
         check(&[path], &[(path, path, None)]);
     }
     check(&["2024", "2025"], &[("2024", "2024", None), ("2025", "2025", None)]);
+}
+
+#[test]
+fn what_counts_as_a_version_can_be_chosen() {
+    let check = |versioning: Versioning, paths: &[&str], superseded: &[&str]| {
+        let found = roots(paths.iter().map(|path| (*path).to_owned()).collect(), versioning);
+        let told: Vec<_> =
+            found.iter().filter(|root| root.superseded_by.is_some()).map(|root| root.path.as_str()).collect();
+        assert_eq!(told, superseded, "{versioning:?}");
+    };
+    let marked = ["a/orders_v1", "a/orders_v2"];
+    let numbered = ["app-001", "app-002", "app-010", "job/7", "job/12"];
+    check(Versioning::Marked, &marked, &["a/orders_v1"]);
+    check(Versioning::Numbered, &marked, &["a/orders_v1"]);
+    check(Versioning::None, &marked, &[]);
+    check(Versioning::Marked, &numbered, &[]);
+    check(Versioning::Numbered, &numbered, &["app-001", "app-002", "job/7"]);
+    check(Versioning::None, &["s/_checkpoints/t/flow/1", "s/_checkpoints/t/flow/2"], &[]);
+    // years side by side at the top are no versions of nothing
+    check(Versioning::Numbered, &["2024", "2025"], &[]);
 }

@@ -65,6 +65,34 @@ fn times_of_a_copy_are_not_believed() {
     }
 }
 
+/// The store's clock stamps files, the driver's clock stands in the entries: they differ by what they are apart.
+#[test]
+fn clocks_that_are_apart_are_no_copy_unless_the_stores_is_minutes_behind() {
+    let hour = 60 * MINUTE;
+    for (store_ahead, is_told) in [
+        (0, false),
+        (-30_000, false),
+        (-59_000, false),
+        (30_000, false),
+        (hour, false),
+        (-2 * MINUTE, true),
+        (-hour, true),
+    ] {
+        let [first, second] = [hour * 10, hour * 10 + 5 * MINUTE];
+        let committed = second + 3_000;
+        let reading = read_with(
+            [(Some(first + store_ahead), first), (Some(second + store_ahead), second)],
+            Some(committed + store_ahead),
+        );
+        let problems: Vec<_> = reading.problems.iter().map(|problem| problem.kind.label()).collect();
+        assert_eq!(problems, if is_told { vec!["copied_or_restored"] } else { vec![] }, "{store_ahead}");
+        // what is believed is never further off than the clocks are
+        let believed = if is_told { second } else { committed + store_ahead };
+        assert_eq!(reading.last_commit_at, Some(Moment::from_millis(believed)), "{store_ahead}");
+        assert_eq!(reading.newest_committed, Some(BatchId(1)));
+    }
+}
+
 #[test]
 fn the_start_is_when_the_initial_offsets_were_written() {
     let mut listing = Listing::default();

@@ -6,11 +6,13 @@ mod clusters;
 mod queries;
 
 pub(super) use clusters::written_name;
+pub(super) use queries::discovered;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use super::discovery::discoveries;
 use super::duration::show;
 use super::key::Key;
 use super::mistake::{Layer, Mistake};
@@ -81,6 +83,7 @@ pub(super) fn config(written: Written, checks: &mut Checks) -> Config {
     let alerts = alerts::settings(&written.alerts, slowest, checks);
     let stores = store::stores(written.stores, checks);
     let queries = queries::queries(written.queries, &clusters, &stores, &alerts.thresholds, checks);
+    let discoveries = discoveries(written.discovery, &queries, &clusters, &stores, &alerts.thresholds, checks);
     Config {
         state_dir: (!written.state_dir.is_empty()).then(|| written.state_dir.into()),
         poll_interval: written.poll_interval,
@@ -93,6 +96,7 @@ pub(super) fn config(written: Written, checks: &mut Checks) -> Config {
         clusters,
         stores,
         queries,
+        discoveries,
     }
 }
 
@@ -125,7 +129,7 @@ pub(super) fn three_times(poll_interval: Duration) -> Duration {
     poll_interval.saturating_mul(3)
 }
 
-fn at_least_a_second(key: Key, poll_interval: Duration, checks: &mut Checks) {
+pub(super) fn at_least_a_second(key: Key, poll_interval: Duration, checks: &mut Checks) {
     if poll_interval < Duration::from_secs(1) {
         checks.report(key, format!("{} is too short; write \"1s\" or more", show(poll_interval)));
     }

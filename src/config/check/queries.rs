@@ -17,12 +17,12 @@ pub(super) fn queries(
     global: &Thresholds,
     checks: &mut Checks,
 ) -> BTreeMap<String, Query> {
-    let mut owners: BTreeMap<String, String> = BTreeMap::new();
+    let mut owners: BTreeMap<Place, String> = BTreeMap::new();
     let mut queries = BTreeMap::new();
     for (name, written) in written {
         table_name("queries", &name, checks);
         let table = Key::of(&["queries", &name]);
-        check_checkpoint(&table, &name, &written.checkpoint, &mut owners, checks);
+        check_checkpoint(&table, &name, &written, stores, &mut owners, checks);
         let store = store(&table, &written, stores, checks);
         queries.insert(name, Query { store, ..query(&table, written, clusters, global, checks) });
     }
@@ -32,21 +32,43 @@ pub(super) fn queries(
 fn check_checkpoint(
     table: &Key,
     name: &str,
-    checkpoint: &str,
-    owners: &mut BTreeMap<String, String>,
+    written: &WrittenQuery,
+    stores: &BTreeMap<String, Store>,
+    owners: &mut BTreeMap<Place, String>,
     checks: &mut Checks,
 ) {
     let key = table.child("checkpoint");
+    let checkpoint = written.checkpoint.as_str();
+    let place = place(checkpoint, stores.get(&written.store));
     if checkpoint.is_empty() {
         checks.report(key, "is required; write the location of the query's checkpoint, a path or a URL");
     } else if holds_password(checkpoint) {
         checks.report(key, "must not hold a password: locations are shown on pages and in metrics");
-    } else if let Some(owner) = owners.get(&place(checkpoint)) {
+    } else if let Some(owner) = owners.get(&place) {
         checks
             .report(key, format!("is the checkpoint of query {owner:?} already; one checkpoint belongs to one query"));
     } else {
-        owners.insert(place(checkpoint), name.to_owned());
+        owners.insert(place, name.to_owned());
     }
+}
+
+/// Checks what `[discovery.…]` says of the queries that it finds. Its location stands where a checkpoint would.
+pub(in crate::config) fn discovered(
+    table: &Key,
+    written: WrittenQuery,
+    clusters: &BTreeMap<String, Cluster>,
+    stores: &BTreeMap<String, Store>,
+    global: &Thresholds,
+    checks: &mut Checks,
+) -> Query {
+    let key = table.child("location");
+    if written.checkpoint.is_empty() {
+        checks.report(key, "is required; write the place below which checkpoints lie, a path or a URL");
+    } else if holds_password(&written.checkpoint) {
+        checks.report(key, "must not hold a password: locations are shown on pages and in metrics");
+    }
+    let store = store(table, &written, stores, checks);
+    Query { checkpoint: String::new(), store, ..query(table, written, clusters, global, checks) }
 }
 
 /// Whether it reads `scheme://user:password@…`. A name alone is no secret: Azure's `abfss://container@account` has one.
@@ -56,8 +78,15 @@ fn holds_password(checkpoint: &str) -> bool {
     user.is_some_and(|user| user.contains(':'))
 }
 
-/// One spelling for a location that can be written in several ways.
-fn place(checkpoint: &str) -> String {
+/// Where the store answers, if that is configured, and the location in one spelling.
+type Place = (Option<String>, String);
+
+/// One spelling for a location that can be written in several ways. Two servers may each have a bucket of one name.
+fn place(checkpoint: &str, store: Option<&Store>) -> Place {
+    (store.and_then(|store| store.endpoint.clone()), location(checkpoint))
+}
+
+fn location(checkpoint: &str) -> String {
     let path = checkpoint.trim_end_matches('/');
     let local = path.strip_prefix("file://").or_else(|| path.strip_prefix("file:")).unwrap_or(path);
     let bucket = local.strip_prefix("s3a://").or_else(|| local.strip_prefix("s3n://"));

@@ -1,3 +1,4 @@
 mod checks;
+mod discovery;
 mod example;
 mod pieces;

@@ -4,6 +4,7 @@ use super::{Kind, Metric, Side, Stability, Unit, metrics};
 
 const NONE: &[&str] = &[];
 const CLUSTER: &[&str] = &["kafka_cluster"];
+const DISCOVERY: &[&str] = &["discovery"];
 const QUERY: &[&str] = &["query", "kafka_cluster"];
 
 metrics! {
@@ -37,6 +38,24 @@ metrics! {
         "When a poll of the checkpoint last worked.";
     CHECKPOINT_POLL_LAST_ATTEMPT = Gauge "checkpoint_poll_last_attempt_timestamp_seconds" QUERY, Timestamp Min own:
         "When a poll of the checkpoint was last tried.";
+    DISCOVERY_UP = Gauge "discovery_up" DISCOVERY, Flag Min own:
+        "1 when the last look through the discovery's place worked, else 0; known checkpoints are watched all the same.";
+    DISCOVERY_POLLS_TOTAL = Counter "discovery_polls_total" DISCOVERY, Count Max own:
+        "Looks through the discovery's place, failed ones included.";
+    DISCOVERY_POLL_FAILURES_TOTAL = Counter "discovery_poll_failures_total" &["discovery", "reason"], Count Max own:
+        "Looks through the discovery's place that failed, or did not show all of it.";
+    DISCOVERY_POLL_DURATION = Gauge "discovery_poll_duration_seconds" DISCOVERY, Seconds Max own:
+        "How long the last look through the discovery's place took.";
+    DISCOVERY_POLL_LAST_SUCCESS = Gauge "discovery_poll_last_success_timestamp_seconds" DISCOVERY, Timestamp Min own:
+        "When a look through the discovery's place last worked.";
+    DISCOVERY_POLL_LAST_ATTEMPT = Gauge "discovery_poll_last_attempt_timestamp_seconds" DISCOVERY, Timestamp Min own:
+        "When a look through the discovery's place was last tried.";
+    DISCOVERY_QUERIES = Gauge "discovery_queries" DISCOVERY, Count Min own:
+        "Queries of the discovery that are watched, superseded ones included.";
+    DISCOVERY_REFUSED_CHECKPOINTS = Gauge "discovery_refused_checkpoints" DISCOVERY, Count Max own:
+        "Checkpoints that were found and are not watched, because their names are taken; the log names them.";
+    DISCOVERY_STORE_REQUESTS_TOTAL = Counter "discovery_store_requests_total" &["discovery", "operation"], Count Max own:
+        "Requests of the discovery to its store by operation.";
     KAFKA_REQUESTS_TOTAL = Counter "kafka_requests_total" &["kafka_cluster", "api"], Count Max own:
         "Requests to Kafka by API: calls times leaders, as counted here.";
     STORE_REQUESTS_TOTAL = Counter "store_requests_total" &["query", "kafka_cluster", "operation"], Count Max own:

@@ -8,9 +8,10 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::judgement::QueryState;
+use crate::measures::{Reason, Unread};
 use crate::metrics::catalogue::{self, LAG_OFFSETS, Metric};
 use crate::metrics::fixture::{self, ago, partition, verdict};
-use crate::metrics::snapshot::{ClusterRound, Granularity, PartitionMetrics, QueryRound};
+use crate::metrics::snapshot::{ClusterRound, DiscoveryRound, Granularity, PartitionMetrics, Polls, QueryRound};
 
 fn whole() -> String {
     let own = about(&About {
@@ -21,7 +22,23 @@ fn whole() -> String {
         config_loaded_at: Some(ago(3_600)),
     });
     let ledger = ledger(LedgerHealth { persistent: true, up: true });
-    text([&of_round(&fixture::round()), &own, &ledger])
+    let polls = Polls {
+        up: false,
+        total: 12,
+        failures: BTreeMap::from([(Reason::Denied, 2)]),
+        last_success: Some(ago(600)),
+        last_attempt: Some(ago(60)),
+        duration: Some(Duration::from_millis(450)),
+        failure: Some(Unread::new(Reason::Denied, "AccessDenied")),
+    };
+    let looks = discovery(&DiscoveryRound {
+        discovery: "lake".to_owned(),
+        polls,
+        watched: Some(17),
+        refused: Some(1),
+        requests: BTreeMap::from([("get".to_owned(), 0), ("list".to_owned(), 240)]),
+    });
+    text([&of_round(&fixture::round()), &own, &ledger, &looks])
 }
 
 fn lines_of<'a>(text: &'a str, metric: &Metric) -> Vec<&'a str> {

@@ -1,55 +1,60 @@
 //! Earliest, then latest: so a log that is deleted from meanwhile looks too full, never too empty.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use tokio::time::Instant;
 
 use super::client::Connection;
 use super::faults;
-use super::librdkafka::{CallError, Found, Isolation, Spec};
-use super::lookups::{Leaders, Pass};
+use super::librdkafka::{Asked, CallError, Found, Isolation, NO_ANSWER, Spec};
+use super::lookups::{Pass, Place};
 use super::memory::{Memory, Oldest};
 use super::topics;
-use crate::measures::{Moment, Offset, TopicName, TopicPartition, Unread};
-use crate::retention::{PartitionReading, TopicId};
+use crate::measures::{Moment, Offset, TopicPartition, Unread};
+use crate::retention::PartitionReading;
 
-/// Bounds of each partition, or the error in the way.
-pub(super) type Bounds = BTreeMap<TopicPartition, Result<PartitionReading, CallError>>;
+/// Bounds of one partition, or the error in the way.
+pub(super) type Bounds = Result<PartitionReading, CallError>;
 
-/// Reads earliest, latest and, for topics in `stable`, the last stable offset.
-pub(super) fn read(
-    pass: &Pass<'_>,
-    leaders: &Leaders,
-    partitions: &[TopicPartition],
-    stable: &BTreeSet<TopicName>,
-) -> Bounds {
-    let all = partitions.iter().cloned().map(|partition| (partition, Spec::Earliest));
-    let earliest = pass.look_up(leaders, all, Isolation::Uncommitted);
-    let good = earliest.iter().filter(|(_, row)| row.is_ok()).map(|(partition, _)| (partition.clone(), Spec::Latest));
-    let latest = pass.look_up(leaders, good, Isolation::Uncommitted);
-    let wanted = latest.iter().filter(|(partition, row)| row.is_ok() && stable.contains(&partition.topic));
-    let wanted = wanted.map(|(partition, _)| (partition.clone(), Spec::Latest));
-    let stable = pass.look_up(leaders, wanted, Isolation::Committed);
-    let join = |(partition, row): (TopicPartition, Result<Option<Found>, CallError>)| {
-        let read = row.and_then(|earliest| {
-            let earliest = found(earliest)?;
-            let latest = found(latest.get(&partition).cloned().unwrap_or(Ok(None))?)?;
-            let stable = stable.get(&partition).and_then(|row| row.as_ref().ok().copied().flatten());
-            Ok(PartitionReading {
-                earliest: earliest.offset,
-                latest: latest.offset,
-                stable: stable.map(|found| found.offset),
-                leader_epoch: latest.leader_epoch,
-                oldest: None,
-            })
-        });
-        (partition, read)
-    };
-    earliest.into_iter().map(join).collect()
+/// Reads earliest, latest and, where `is_stable` says so, the last stable offset; in the order of the partitions.
+pub(super) fn read(pass: &Pass<'_>, places: &[Place], is_stable: impl Fn(&Place) -> bool + Sync) -> Vec<Bounds> {
+    pass.spread(places, |leader, chunk| {
+        let chunk: Vec<&Place> = chunk.iter().map(|(_, place)| *place).collect();
+        of_one_leader(pass, leader, &chunk, &is_stable)
+    })
+}
+
+fn of_one_leader(pass: &Pass<'_>, leader: i32, chunk: &[&Place], is_stable: impl Fn(&Place) -> bool) -> Vec<Bounds> {
+    let asked = |places: &[usize], spec| -> Vec<Asked<'_>> { places.iter().map(|at| chunk[*at].ask(spec)).collect() };
+    let all: Vec<usize> = (0..chunk.len()).collect();
+    let earliest = pass.ask(leader, &asked(&all, Spec::Earliest), Isolation::Uncommitted);
+    let mut bounds: Vec<Bounds> = earliest.into_iter().map(|row| row.and_then(found).map(only_earliest)).collect();
+    let good: Vec<usize> = all.into_iter().filter(|at| bounds[*at].is_ok()).collect();
+    let latest = pass.ask(leader, &asked(&good, Spec::Latest), Isolation::Uncommitted);
+    for (at, row) in good.iter().zip(latest) {
+        match (row.and_then(found), &mut bounds[*at]) {
+            (Ok(latest), Ok(read)) => (read.latest, read.leader_epoch) = (latest.offset, latest.leader_epoch),
+            (Err(error), read) => *read = Err(error),
+            (Ok(_), Err(_)) => {}
+        }
+    }
+    let stable: Vec<usize> = good.into_iter().filter(|at| bounds[*at].is_ok() && is_stable(chunk[*at])).collect();
+    let rows = pass.ask(leader, &asked(&stable, Spec::Latest), Isolation::Committed);
+    for (at, row) in stable.into_iter().zip(rows) {
+        if let (Ok(Some(found)), Ok(read)) = (row, &mut bounds[at]) {
+            read.stable = Some(found.offset);
+        }
+    }
+    bounds
+}
+
+const fn only_earliest(found: Found) -> PartitionReading {
+    PartitionReading { earliest: found.offset, latest: found.offset, stable: None, leader_epoch: None, oldest: None }
 }
 
 fn found(answer: Option<Found>) -> Result<Found, CallError> {
-    answer.ok_or_else(|| CallError::of(super::librdkafka::NO_ANSWER))
+    answer.ok_or_else(|| CallError::of(NO_ANSWER))
 }
 
 /// The latest offset again. Leaders that changed are asked for once.
@@ -60,60 +65,76 @@ pub(super) fn latest(
     until: Instant,
 ) -> BTreeMap<TopicPartition, Result<Offset, Unread>> {
     let pass = Pass::new(connection, until);
-    let asked: BTreeSet<TopicPartition> = partitions.iter().cloned().collect();
-    let ask = |leaders: &Leaders, asked: BTreeSet<TopicPartition>| {
-        pass.look_up(leaders, asked.into_iter().map(|partition| (partition, Spec::Latest)), Isolation::Uncommitted)
+    let mut partitions: Vec<&TopicPartition> = partitions.iter().collect();
+    partitions.sort_unstable();
+    partitions.dedup();
+    let ask = |places: &[Place]| {
+        pass.spread(places, |leader, chunk| {
+            let asked: Vec<Asked<'_>> = chunk.iter().map(|(_, place)| place.ask(Spec::Latest)).collect();
+            pass.ask(leader, &asked, Isolation::Uncommitted)
+        })
     };
-    let mut rows = ask(&memory.leaders, asked);
-    let again: BTreeSet<TopicPartition> = rows
-        .iter()
-        .filter(|(_, row)| row.as_ref().is_err_and(faults::curable))
-        .map(|(partition, _)| partition.clone())
-        .collect();
+    let places: Vec<Place> = partitions.iter().map(|at| memory.place(at)).collect();
+    let mut rows = ask(&places);
+    let curable = |row: &Result<_, CallError>| row.as_ref().is_err_and(faults::curable);
+    let again: Vec<usize> = (0..rows.len()).filter(|at| curable(&rows[*at])).collect();
     if !again.is_empty() && !pass.is_over() {
-        topics::refresh_leaders(&pass, memory, &again);
-        let again = again.into_iter().filter(|partition| worth_asking(&pass, &memory.leaders, partition)).collect();
-        rows.extend(ask(&memory.leaders, again));
+        topics::refresh_leaders(&pass, memory, again.iter().map(|at| &partitions[*at].topic));
+        let placed = again.into_iter().map(|at| (at, memory.place(partitions[at])));
+        let (again, places): (Vec<usize>, Vec<Place>) = placed.filter(|(_, place)| pass.worth_asking(place)).unzip();
+        for (at, row) in again.into_iter().zip(ask(&places)) {
+            rows[at] = row;
+        }
     }
     let plain = |row: Result<Option<Found>, CallError>| {
         row.and_then(found).map(|found| found.offset).map_err(|error| faults::unread(&error))
     };
-    rows.into_iter().map(|(partition, row)| (partition, plain(row))).collect()
+    partitions.into_iter().cloned().zip(rows.into_iter().map(plain)).collect()
 }
 
-/// A leader that has just been silent would be silent again.
-pub(super) fn worth_asking(pass: &Pass<'_>, leaders: &Leaders, partition: &TopicPartition) -> bool {
-    leaders.get(partition).is_some_and(|leader| !pass.is_silent(*leader))
-}
-
-/// Adds the oldest record to each partition that holds one. It is asked for anew when earliest moved only.
-pub(super) fn add_oldest(
-    pass: &Pass<'_>,
-    memory: &mut Memory,
-    bounds: &mut Bounds,
-    ids: &BTreeMap<TopicName, Option<TopicId>>,
-) {
-    let id_of = |partition: &TopicPartition| ids.get(&partition.topic).copied().flatten();
-    let current = |memory: &Memory, partition: &TopicPartition, reading: &PartitionReading| {
-        let known = memory.oldest.get(partition)?;
-        (known.earliest == reading.earliest && known.topic_id == id_of(partition)).then_some(known.record)
-    };
-    let filled = bounds.iter().filter_map(|(partition, read)| Some((partition, read.as_ref().ok()?)));
-    let filled = filled.filter(|(_, reading)| reading.latest > reading.earliest);
-    let asked: Vec<_> = filled
-        .filter(|(partition, reading)| current(memory, partition, reading).is_none())
-        .map(|(partition, _)| (partition.clone(), Spec::At(Moment::from_millis(0))))
-        .collect();
-    for (partition, row) in pass.look_up(&memory.leaders, asked, Isolation::Uncommitted) {
-        let (Ok(row), Some(Ok(reading))) = (row, bounds.get(&partition)) else { continue };
-        let record = row.and_then(|found| Some((found.offset, found.timestamp?)));
-        let known = Oldest { topic_id: id_of(&partition), earliest: reading.earliest, record };
-        memory.oldest.insert(partition, known);
+/// Adds the oldest record to each partition that holds one, and tells the proofs what there is now. The oldest record
+/// is asked for anew when earliest moved only.
+pub(super) fn add_oldest(pass: &Pass<'_>, memory: &mut Memory, places: &[Place], bounds: &mut [Bounds]) {
+    let mut asked: Vec<(usize, Place)> = Vec::new();
+    let mut start = 0;
+    for group in places.chunk_by(|one, other| Arc::ptr_eq(&one.topic, &other.topic)) {
+        let topic = memory.topics.get(&group[0].topic);
+        for (at, place) in (start..).zip(group) {
+            let Ok(reading) = &bounds[at] else { continue };
+            let known = topic.and_then(|topic| topic.partitions.get(&place.partition)?.oldest);
+            if reading.latest > reading.earliest && known.is_none_or(|known| known.earliest != reading.earliest) {
+                asked.push((at, place.clone()));
+            }
+        }
+        start += group.len();
     }
-    for (partition, read) in bounds.iter_mut() {
-        let Ok(reading) = read else { continue };
-        let record = current(memory, partition, reading).flatten();
-        // Between the two answers the log may have been deleted from, or emptied.
-        reading.oldest = record.filter(|(offset, _)| (reading.earliest..reading.latest).contains(offset));
+    let (asked, of): (Vec<usize>, Vec<Place>) = asked.into_iter().unzip();
+    let rows = pass.spread(&of, |leader, chunk| {
+        let asked: Vec<Asked<'_>> =
+            chunk.iter().map(|(_, place)| place.ask(Spec::At(Moment::from_millis(0)))).collect();
+        pass.ask(leader, &asked, Isolation::Uncommitted)
+    });
+    let mut answers = asked.into_iter().zip(rows).peekable();
+    let mut start = 0;
+    for group in places.chunk_by(|one, other| Arc::ptr_eq(&one.topic, &other.topic)) {
+        let Some(topic) = memory.topics.get_mut(&group[0].topic) else { continue };
+        let id = topic.id;
+        for (at, place) in (start..).zip(group) {
+            let answer = answers.next_if(|(answered, _)| *answered == at);
+            let (Ok(reading), Some(known)) = (&mut bounds[at], topic.partitions.get_mut(&place.partition)) else {
+                continue;
+            };
+            if let Some((_, Ok(row))) = answer {
+                let record = row.and_then(|found| Some((found.offset, found.timestamp?)));
+                known.oldest = Some(Oldest { earliest: reading.earliest, record });
+            }
+            let current = known.oldest.filter(|oldest| oldest.earliest == reading.earliest);
+            // Between the two answers the log may have been deleted from, or emptied.
+            let inside = |offset: &Offset| (reading.earliest..reading.latest).contains(offset);
+            reading.oldest = current.and_then(|oldest| oldest.record).filter(|(offset, _)| inside(offset));
+            // Proofs hear of every change, also while nobody asks for ages.
+            known.proofs.observe(id, reading);
+        }
+        start += group.len();
     }
 }

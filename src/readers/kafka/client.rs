@@ -4,6 +4,7 @@
 //! the last hold on a client is let go by one of those, never by a worker of the async runtime.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -14,7 +15,7 @@ use rdkafka::consumer::{BaseConsumer, Consumer};
 use tokio::time::Instant;
 
 use super::context::Context;
-use super::librdkafka::CallError;
+use super::librdkafka::{CallError, cluster_id};
 use super::properties::{OpenError, client_config, refusal};
 use crate::measures::{Reason, Unread};
 
@@ -31,6 +32,7 @@ pub(super) struct Connection {
     /// Ids of brokers, the one that answered last first.
     brokers: Mutex<Vec<i32>>,
     requests: Mutex<BTreeMap<&'static str, u64>>,
+    look_ups: AtomicU64,
 }
 
 impl Connection {
@@ -48,9 +50,18 @@ impl Connection {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Counts look-ups by time, one for each partition.
+    pub(super) fn count_look_ups(&self, partitions: usize) {
+        self.look_ups.fetch_add(u64::try_from(partitions).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    pub(super) fn look_ups(&self) -> u64 {
+        self.look_ups.load(Ordering::Relaxed)
+    }
+
     /// The cluster's id, once a broker said it.
     pub(super) fn cluster_id(&self) -> Option<String> {
-        self.client().fetch_cluster_id(Duration::from_millis(100))
+        cluster_id(self.client(), Duration::from_millis(100))
     }
 
     /// Asks whichever broker can be reached for the list of brokers. This also refreshes what the client knows of
@@ -150,7 +161,12 @@ pub(super) fn open(
     let config = client_config(bootstrap_servers, properties)?;
     let consumer = BaseConsumer::from_config_and_context(&config, Context::new(cluster))
         .map_err(|error| refusal(&error, properties))?;
-    let connection = Arc::new(Connection { consumer, brokers: Mutex::default(), requests: Mutex::default() });
+    let connection = Arc::new(Connection {
+        consumer,
+        brokers: Mutex::default(),
+        requests: Mutex::default(),
+        look_ups: AtomicU64::new(0),
+    });
     let served = Arc::clone(&connection);
     thread::Builder::new()
         .name("kafka-events".to_owned())

@@ -42,7 +42,7 @@ impl KnownLimits {
 pub(super) fn refresh(pass: &Pass<'_>, memory: &mut Memory, topics: &[(TopicName, Option<TopicId>)]) {
     let now = Instant::now();
     let due: Vec<&(TopicName, Option<TopicId>)> =
-        topics.iter().filter(|(name, id)| memory.limits.get(name).is_none_or(|known| known.is_due(*id, now))).collect();
+        topics.iter().filter(|(name, id)| known(memory, name).is_none_or(|known| known.is_due(*id, now))).collect();
     for chunk in due.chunks(CHUNK) {
         let names: Vec<TopicName> = chunk.iter().map(|(name, _)| TopicName::clone(name)).collect();
         let answer = pass.connection.ask_any(pass.until, CALL, "describe_configs", |broker, timeout| {
@@ -53,7 +53,7 @@ pub(super) fn refresh(pass: &Pass<'_>, memory: &mut Memory, topics: &[(TopicName
                 Ok(rows) => rows.get(name).map_or_else(|| Err(lacking()), read_row),
                 Err(unread) => Err(unread.clone()),
             };
-            remember(&mut memory.limits, name, *id, read, now);
+            remember(memory, name, *id, read, now);
         }
     }
 }
@@ -61,7 +61,7 @@ pub(super) fn refresh(pass: &Pass<'_>, memory: &mut Memory, topics: &[(TopicName
 /// What is known of a topic, filled up with what was given by hand.
 pub(super) fn limits_of(memory: &Memory, topic: &TopicName) -> Option<Result<Limits, Unread>> {
     let by_hand = memory.overrides.get(topic);
-    let known = memory.limits.get(topic);
+    let known = known(memory, topic);
     match (known.and_then(|known| known.good.clone()), by_hand) {
         (Some(told), Some(by_hand)) => Some(Ok(filled(told, by_hand))),
         (Some(told), None) => Some(Ok(told)),
@@ -70,23 +70,33 @@ pub(super) fn limits_of(memory: &Memory, topic: &TopicName) -> Option<Result<Lim
     }
 }
 
+fn known<'a>(memory: &'a Memory, topic: &TopicName) -> Option<&'a KnownLimits> {
+    memory.topic(topic)?.limits.as_ref()
+}
+
 fn remember(
-    known: &mut BTreeMap<TopicName, KnownLimits>,
+    memory: &mut Memory,
     topic: &TopicName,
     topic_id: Option<TopicId>,
     read: Result<Limits, Unread>,
     asked: Instant,
 ) {
-    let before = known.get(topic).filter(|known| known.topic_id == topic_id);
+    let before = known(memory, topic).filter(|known| known.topic_id == topic_id);
     let (good, failure) = match read {
-        Ok(limits) => (Some(limits), None),
+        Ok(limits) => {
+            if let Some(old) = before.and_then(|known| known.good.as_ref()).filter(|old| **old != limits) {
+                tracing::info!(target: "kafka", topic = &**topic, ?old, new = ?limits, "limits changed");
+            }
+            (Some(limits), None)
+        }
         Err(unread) => {
             let good = before.and_then(|known| known.good.clone());
             tracing::warn!(target: "kafka", topic = &**topic, %unread, kept = good.is_some(), "limits not read");
             (good, Some(unread))
         }
     };
-    known.insert(TopicName::clone(topic), KnownLimits { topic_id, good, failure, asked });
+    let topic = memory.topics.entry(TopicName::clone(topic)).or_default();
+    topic.limits = Some(KnownLimits { topic_id, good, failure, asked });
 }
 
 fn read_row(row: &Result<BTreeMap<String, String>, CallError>) -> Result<Limits, Unread> {
@@ -141,7 +151,7 @@ mod tests {
         let check = |reads: &[(Option<TopicId>, Result<Limits, Unread>)], expected: Result<Limits, Unread>| {
             let mut memory = Memory::default();
             for (id, read) in reads {
-                remember(&mut memory.limits, &topic, *id, read.clone(), Instant::now());
+                remember(&mut memory, &topic, *id, read.clone(), Instant::now());
             }
             assert_eq!(limits_of(&memory, &topic), Some(expected), "{reads:?}");
         };
@@ -158,9 +168,9 @@ mod tests {
         let by_hand = Limits { retention_bytes: Some(9), ..limits(7) };
         let mut memory = Memory::new(BTreeMap::from([(TopicName::clone(&topic), by_hand.clone())]));
         assert_eq!(limits_of(&memory, &topic), Some(Ok(by_hand.clone())));
-        remember(&mut memory.limits, &topic, ID, Err(denied()), Instant::now());
+        remember(&mut memory, &topic, ID, Err(denied()), Instant::now());
         assert_eq!(limits_of(&memory, &topic), Some(Ok(by_hand)));
-        remember(&mut memory.limits, &topic, ID, Ok(limits(5)), Instant::now());
+        remember(&mut memory, &topic, ID, Ok(limits(5)), Instant::now());
         assert_eq!(limits_of(&memory, &topic), Some(Ok(Limits { retention_bytes: Some(9), ..limits(5) })));
     }
 

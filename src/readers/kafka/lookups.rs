@@ -13,19 +13,26 @@ use tokio::time::Instant;
 
 use super::client::Connection;
 use super::faults;
-use super::librdkafka::{CallError, Found, Isolation, NO_ANSWER, Spec, list_offsets};
-use crate::measures::TopicPartition;
+use super::librdkafka::{Asked, CallError, Isolation, NO_ANSWER, Rows, Spec, ends, list_offsets};
+use crate::measures::TopicName;
 
 const CHUNK: usize = 250;
 const WORKERS: usize = 4;
 const CALL: Duration = Duration::from_secs(5);
 
-/// The leader of each partition, as the newest answer said it.
-pub(super) type Leaders = BTreeMap<TopicPartition, i32>;
-/// What came of it, per partition.
-pub(super) type Rows = BTreeMap<TopicPartition, Result<Option<Found>, CallError>>;
+/// A partition, and who leads it as the newest answer said it.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) topic: TopicName,
+    pub(super) partition: i32,
+    pub(super) leader: Option<i32>,
+}
 
-type Chunk<'a> = &'a [(TopicPartition, Spec)];
+impl Place {
+    pub(super) fn ask(&self, spec: Spec) -> Asked<'_> {
+        Asked { topic: &self.topic, partition: self.partition, spec }
+    }
+}
 
 /// One pass over a cluster: its end, and the leaders that did not answer in it.
 pub(super) struct Pass<'a> {
@@ -39,68 +46,96 @@ impl<'a> Pass<'a> {
         Self { connection, until, silent: Mutex::default() }
     }
 
-    /// Whether the leader did not answer in this pass.
-    pub(super) fn is_silent(&self, leader: i32) -> bool {
-        self.silent.lock().unwrap_or_else(PoisonError::into_inner).contains(&leader)
+    /// Whether asking for the partition makes sense: somebody leads it, who has not just been silent.
+    pub(super) fn worth_asking(&self, place: &Place) -> bool {
+        place.leader.is_some_and(|leader| !self.is_silent(leader))
     }
 
     pub(super) fn is_over(&self) -> bool {
         self.left().is_zero()
     }
 
+    fn is_silent(&self, leader: i32) -> bool {
+        self.silent.lock().unwrap_or_else(PoisonError::into_inner).contains(&leader)
+    }
+
     fn left(&self) -> Duration {
         self.until.saturating_duration_since(Instant::now())
     }
 
-    /// Asks the leaders. A partition without one is an error of its own. No partition may stand twice in `asked`.
-    pub(super) fn look_up(
+    /// Works through partitions, those of one leader together, some at a time. The answers stand in the order of the
+    /// partitions. No partition may stand twice in `places`: brokers refuse that.
+    pub(super) fn spread<T: Send>(
         &self,
-        leaders: &Leaders,
-        asked: impl IntoIterator<Item = (TopicPartition, Spec)>,
-        isolation: Isolation,
-    ) -> Rows {
-        let mut rows = Rows::new();
-        let mut by_leader: BTreeMap<i32, Vec<(TopicPartition, Spec)>> = BTreeMap::new();
-        for (partition, spec) in asked {
-            match leaders.get(&partition) {
-                Some(leader) => by_leader.entry(*leader).or_default().push((partition, spec)),
-                None => drop(rows.insert(partition, Err(no_leader()))),
+        places: &[Place],
+        work: impl Fn(i32, &[(usize, &Place)]) -> Vec<Result<T, CallError>> + Sync,
+    ) -> Vec<Result<T, CallError>> {
+        let mut by_leader: BTreeMap<i32, Vec<(usize, &Place)>> = BTreeMap::new();
+        for (at, place) in places.iter().enumerate() {
+            if let Some(leader) = place.leader {
+                by_leader.entry(leader).or_default().push((at, place));
             }
         }
         let lanes = lanes(&by_leader);
         let turn = Mutex::new(lanes.iter());
-        let done = Mutex::new(rows);
-        let work = || {
+        let mut answers = Vec::new();
+        answers.resize_with(places.len(), || None);
+        let done = Mutex::new(answers);
+        let run = || {
             loop {
                 let Some((leader, chunks)) = turn.lock().unwrap_or_else(PoisonError::into_inner).next() else { break };
                 for chunk in chunks {
-                    let answered = self.ask(*leader, chunk, isolation);
-                    done.lock().unwrap_or_else(PoisonError::into_inner).extend(answered);
+                    let answered = work(*leader, chunk);
+                    let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+                    for ((at, _), answer) in chunk.iter().zip(answered) {
+                        done[*at] = Some(answer);
+                    }
                 }
             }
         };
         thread::scope(|scope| {
             // This thread is a worker too.
             for _ in 1..WORKERS.min(lanes.len()) {
-                scope.spawn(work);
+                scope.spawn(run);
             }
-            work();
+            run();
         });
-        done.into_inner().unwrap_or_else(PoisonError::into_inner)
+        let answers = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        answers.into_iter().map(|answer| answer.unwrap_or_else(|| Err(no_leader()))).collect()
     }
 
-    fn ask(&self, leader: i32, chunk: Chunk<'_>, isolation: Isolation) -> Rows {
+    /// Asks one leader.
+    pub(super) fn ask(&self, leader: i32, asked: &[Asked<'_>], isolation: Isolation) -> Rows {
         let left = self.left();
-        if self.is_silent(leader) || left.is_zero() {
-            return refused(chunk, &CallError::of(NO_ANSWER));
+        if asked.is_empty() || self.is_silent(leader) || left.is_zero() {
+            return refused(asked, &CallError::of(NO_ANSWER));
+        }
+        let client = self.connection.client();
+        let by_time = asked.iter().filter(|asked| matches!(asked.spec, Spec::At(_))).count();
+        self.connection.count_look_ups(by_time);
+        if by_time == 0 && isolation == Isolation::Uncommitted {
+            self.connection.count("list_offsets");
+            match ends(client, asked, left.min(CALL)) {
+                Ok(rows) => return rows,
+                Err(error) if faults::unanswered(&error) => {
+                    self.fall_silent(leader);
+                    return refused(asked, &CallError::of(NO_ANSWER));
+                }
+                // One row spoils it for all. The other call tells them apart.
+                Err(error) => tracing::debug!(target: "kafka", leader, %error, "asked again, row by row"),
+            }
         }
         self.connection.count("list_offsets");
-        let rows = list_offsets(self.connection.client(), chunk, isolation, left.min(CALL))
-            .unwrap_or_else(|error| refused(chunk, &error));
-        if rows.values().any(|row| row.as_ref().is_err_and(faults::unanswered)) {
-            self.silent.lock().unwrap_or_else(PoisonError::into_inner).insert(leader);
+        let left = self.left().min(CALL);
+        let rows = list_offsets(client, asked, isolation, left).unwrap_or_else(|error| refused(asked, &error));
+        if rows.iter().any(|row| row.as_ref().is_err_and(faults::unanswered)) {
+            self.fall_silent(leader);
         }
         rows
+    }
+
+    fn fall_silent(&self, leader: i32) {
+        self.silent.lock().unwrap_or_else(PoisonError::into_inner).insert(leader);
     }
 }
 
@@ -110,17 +145,17 @@ pub(super) fn no_leader() -> CallError {
     CallError { code: LEADER_NOT_AVAILABLE, text: "the partition has no leader".to_owned() }
 }
 
-fn refused(chunk: Chunk<'_>, error: &CallError) -> Rows {
-    chunk.iter().map(|(partition, _)| (partition.clone(), Err(error.clone()))).collect()
+fn refused(asked: &[Asked<'_>], error: &CallError) -> Rows {
+    asked.iter().map(|_| Err(error.clone())).collect()
 }
 
 /// Deals the chunks of each leader to as many lanes as leave no worker idle when there are few leaders, and no leader
 /// more than its share of workers when there are many.
-fn lanes(by_leader: &BTreeMap<i32, Vec<(TopicPartition, Spec)>>) -> Vec<(i32, Vec<Chunk<'_>>)> {
+fn lanes<T>(by_leader: &BTreeMap<i32, Vec<T>>) -> Vec<(i32, Vec<&[T]>)> {
     let each = (WORKERS / by_leader.len().max(1)).max(1);
     let mut lanes = Vec::new();
     for (leader, partitions) in by_leader {
-        let chunks: Vec<Chunk<'_>> = partitions.chunks(CHUNK).collect();
+        let chunks: Vec<&[T]> = partitions.chunks(CHUNK).collect();
         for first in 0..each.min(chunks.len()) {
             lanes.push((*leader, chunks.iter().skip(first).step_by(each).copied().collect()));
         }
@@ -131,23 +166,19 @@ fn lanes(by_leader: &BTreeMap<i32, Vec<(TopicPartition, Spec)>>) -> Vec<(i32, Ve
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measures::TopicName;
 
     #[test]
     fn chunks_are_dealt_once_each_and_leave_no_worker_idle() {
         let check = |partitions: &[i32], expected: &[(i32, usize)]| {
-            let topic: TopicName = "t".into();
-            let by_leader = (0..).zip(partitions).map(|(leader, count)| {
-                (leader, (0..*count).map(|at| (TopicPartition::new(&topic, at), Spec::Latest)).collect())
-            });
-            let by_leader: BTreeMap<i32, Vec<_>> = by_leader.collect();
+            let by_leader = (0..).zip(partitions).map(|(leader, count)| (leader, (0..*count).collect()));
+            let by_leader: BTreeMap<i32, Vec<i32>> = by_leader.collect();
             let dealt = lanes(&by_leader);
             let shape: Vec<(i32, usize)> = dealt.iter().map(|(leader, chunks)| (*leader, chunks.len())).collect();
             assert_eq!(shape, expected, "{partitions:?}");
             let mut seen = BTreeSet::new();
             for (leader, chunks) in &dealt {
-                for (partition, _) in chunks.iter().copied().flatten() {
-                    assert!(seen.insert((*leader, partition.partition)));
+                for partition in chunks.iter().copied().flatten() {
+                    assert!(seen.insert((*leader, *partition)));
                 }
                 assert!(chunks.iter().all(|chunk| chunk.len() <= CHUNK));
             }

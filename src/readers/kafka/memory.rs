@@ -3,36 +3,45 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::librdkafka::Described;
 use super::limits::KnownLimits;
-use super::lookups::Leaders;
+use super::lookups::Place;
 use crate::measures::{Moment, Offset, TopicName, TopicPartition};
 use crate::retention::{Limits, Proofs, TopicId};
-
-/// The oldest record of a partition, and the state of the log that it was asked in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Oldest {
-    pub(super) topic_id: Option<TopicId>,
-    pub(super) earliest: Offset,
-    /// Absent when nothing answered.
-    pub(super) record: Option<(Offset, Moment)>,
-}
-
-/// A topic as it was last seen.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct SeenTopic {
-    pub(super) id: Option<TopicId>,
-    pub(super) partitions: BTreeSet<i32>,
-}
 
 /// Everything that is kept.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     pub(super) overrides: BTreeMap<TopicName, Limits>,
-    pub(super) seen: BTreeMap<TopicName, SeenTopic>,
-    pub(super) limits: BTreeMap<TopicName, KnownLimits>,
-    pub(super) leaders: Leaders,
-    pub(super) oldest: BTreeMap<TopicPartition, Oldest>,
-    pub(super) proofs: BTreeMap<TopicPartition, Proofs>,
+    pub(super) topics: BTreeMap<TopicName, KnownTopic>,
+}
+
+/// A topic that somebody asks for.
+#[derive(Debug, Default)]
+pub(super) struct KnownTopic {
+    /// Whether a good answer ever had it.
+    pub(super) seen: bool,
+    /// Its identity when it was last seen.
+    pub(super) id: Option<TopicId>,
+    pub(super) limits: Option<KnownLimits>,
+    pub(super) partitions: BTreeMap<i32, KnownPartition>,
+}
+
+/// One partition of a topic that was seen.
+#[derive(Debug, Default)]
+pub(super) struct KnownPartition {
+    /// Who leads it, as the newest answer said it.
+    pub(super) leader: Option<i32>,
+    pub(super) oldest: Option<Oldest>,
+    pub(super) proofs: Proofs,
+}
+
+/// The oldest record of a partition, and the log start that it was asked for at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Oldest {
+    pub(super) earliest: Offset,
+    /// Absent when nothing answered.
+    pub(super) record: Option<(Offset, Moment)>,
 }
 
 impl Memory {
@@ -42,10 +51,87 @@ impl Memory {
 
     /// Forgets topics that nobody asks for any more.
     pub(super) fn keep(&mut self, wanted: &BTreeSet<TopicName>) {
-        self.seen.retain(|topic, _| wanted.contains(topic));
-        self.limits.retain(|topic, _| wanted.contains(topic));
-        self.leaders.retain(|partition, _| wanted.contains(&partition.topic));
-        self.oldest.retain(|partition, _| wanted.contains(&partition.topic));
-        self.proofs.retain(|partition, _| wanted.contains(&partition.topic));
+        self.topics.retain(|topic, _| wanted.contains(topic));
+    }
+
+    /// Nobody is known to lead anything until the next answers are noted.
+    pub(super) fn forget_leaders(&mut self) {
+        let partitions = self.topics.values_mut().flat_map(|topic| topic.partitions.values_mut());
+        partitions.for_each(|partition| partition.leader = None);
+    }
+
+    /// Takes note of a good answer.
+    pub(super) fn note(&mut self, topic: &TopicName, described: &Described) {
+        if !self.topics.contains_key(topic) {
+            self.topics.insert(TopicName::clone(topic), KnownTopic::default());
+        }
+        if let Some(known) = self.topics.get_mut(topic) {
+            known.note(described);
+        }
+    }
+
+    pub(super) fn topic(&self, topic: &TopicName) -> Option<&KnownTopic> {
+        self.topics.get(topic)
+    }
+
+    pub(super) fn partition(&mut self, at: &TopicPartition) -> Option<&mut KnownPartition> {
+        self.topics.get_mut(&at.topic)?.partitions.get_mut(&at.partition)
+    }
+
+    /// The partition, with who leads it.
+    pub(super) fn place(&self, at: &TopicPartition) -> Place {
+        let known = self.topics.get(&at.topic).and_then(|topic| topic.partitions.get(&at.partition));
+        let leader = known.and_then(|known| known.leader);
+        Place { topic: TopicName::clone(&at.topic), partition: at.partition, leader }
+    }
+}
+
+impl KnownTopic {
+    fn note(&mut self, described: &Described) {
+        // Kafka takes no partition from a topic that stays the same one: an answer that lacks some is incomplete.
+        // Without an identity there is no telling, and what is not there is not there.
+        if self.id != described.id {
+            self.partitions.clear();
+        } else if described.id.is_none() {
+            self.partitions.retain(|at, _| described.leaders.contains_key(at));
+        }
+        self.seen = true;
+        self.id = described.id;
+        self.partitions.values_mut().for_each(|partition| partition.leader = None);
+        for (at, leader) in &described.leaders {
+            self.partitions.entry(*at).or_default().leader = *leader;
+        }
+    }
+
+    /// Whether the answer has fewer partitions than were seen.
+    pub(super) fn lacks_some(&self, described: &Described) -> bool {
+        self.partitions.keys().any(|at| !described.leaders.contains_key(at))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn described(id: u8, leaders: &[(i32, Option<i32>)]) -> Described {
+        Described { id: (id > 0).then(|| TopicId([id; 16])), leaders: leaders.iter().copied().collect() }
+    }
+
+    #[test]
+    fn partitions_stay_with_a_topic_as_long_as_it_is_the_same_one() {
+        let check = |answers: &[Described], expected: &[(i32, Option<i32>)]| {
+            let mut memory = Memory::default();
+            let topic: TopicName = "t".into();
+            answers.iter().for_each(|answer| memory.note(&topic, answer));
+            let known: Vec<_> =
+                memory.topics[&topic].partitions.iter().map(|(at, known)| (*at, known.leader)).collect();
+            assert_eq!(known, expected, "{answers:?}");
+        };
+        let both = [(0, Some(1)), (1, Some(2))];
+        check(&[described(1, &both)], &both);
+        check(&[described(1, &both), described(1, &[(0, Some(1))])], &[(0, Some(1)), (1, None)]);
+        check(&[described(1, &both), described(1, &[(0, None), (1, Some(2))])], &[(0, None), (1, Some(2))]);
+        check(&[described(1, &both), described(2, &[(0, Some(1))])], &[(0, Some(1))]);
+        check(&[described(0, &both), described(0, &[(0, Some(1))])], &[(0, Some(1))]);
     }
 }

@@ -91,6 +91,12 @@ impl KafkaReader {
         Ok(Self { cluster: options.cluster, connection, memory: Arc::new(Mutex::new(memory)) })
     }
 
+    /// How many look-ups by time were made since the start, one for each partition that was asked for.
+    #[must_use]
+    pub fn look_ups(&self) -> u64 {
+        self.connection.look_ups()
+    }
+
     /// Runs blocking work on a thread of its own, when it is our turn.
     async fn in_turn<T: Send + 'static>(
         &self,

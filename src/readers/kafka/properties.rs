@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use rdkafka::config::{ClientConfig, RDKafkaLogLevel};
 use rdkafka::error::KafkaError;
 
-/// Properties that would break the promise to only read. Nobody may set them.
-pub const FORBIDDEN: [&str; 3] = ["allow.auto.create.topics", "enable.auto.commit", "group.id"];
+/// Properties that would break the promise to only read, or what the reader takes an answer for. Nobody may set them.
+pub const FORBIDDEN: [&str; 4] = ["allow.auto.create.topics", "enable.auto.commit", "group.id", "isolation.level"];
 
 /// What a reading client starts from; the operator's own properties go on top.
 const DEFAULTS: [(&str, &str); 10] = [
     ("client.id", "brinkwatch"),
-    // Isolation is asked for per call; this keeps the client's own default from mattering.
+    // The end of a log is its high watermark, as for Spark; the last stable offset is asked for per call.
     ("isolation.level", "read_uncommitted"),
     ("log.connection.close", "false"),
     // A leader that moved is otherwise asked for a quarter of an hour.
@@ -28,7 +28,7 @@ const DEFAULTS: [(&str, &str); 10] = [
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// A property that must not be set.
-    #[error("librdkafka property {0} must not be set: it would let the reader write")]
+    #[error("librdkafka property {0} must not be set: the reader's promises rest on it")]
     Forbidden(String),
     /// A property, or a combination, that librdkafka refuses. Its own words, without the value, which may be secret.
     #[error("librdkafka refuses the configuration: {0}")]
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_let_the_reader_write_is_refused() {
+    fn what_the_promises_rest_on_is_refused() {
         for key in FORBIDDEN {
             let error = client_config("b:1", &properties(&[(key, "x")])).unwrap_err();
             assert!(error.to_string().contains(key), "{error}");

@@ -1,6 +1,7 @@
 //! One pass over the topics of a cluster: identity, bounds, limits.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -10,15 +11,16 @@ use super::client::Connection;
 use super::faults;
 use super::librdkafka::{CallError, Described, describe_topics};
 use super::limits;
-use super::lookups::{Leaders, Pass, no_leader};
-use super::memory::{Memory, SeenTopic};
-use crate::measures::{Reason, TopicName, TopicPartition, Unread};
+use super::lookups::{Pass, Place, no_leader};
+use super::memory::Memory;
+use crate::measures::{Reason, TopicName, Unread};
 use crate::readers::WantedTopic;
-use crate::retention::{ClusterReading, TopicId, TopicReading, TopicSight};
+use crate::retention::{ClusterReading, PartitionReading, TopicId, TopicReading, TopicSight};
 
 const CHUNK: usize = 500;
 const CALL: Duration = Duration::from_secs(3);
 
+type Partitions = Vec<(i32, Result<PartitionReading, Unread>)>;
 type Answers = BTreeMap<TopicName, Result<Described, CallError>>;
 
 /// Reads what is wanted. An error is for a cluster that can not be reached at all.
@@ -35,46 +37,55 @@ pub(super) fn read(
     memory.keep(&names);
     let mut answers = describe(&pass, &names)?;
     doubt_what_shrank(&pass, memory, &mut answers);
-    memory.leaders = leaders_of(&answers);
+    memory.forget_leaders();
+    note(memory, &answers);
 
-    let stable = wanted.iter().filter(|wanted| wanted.stable).map(|wanted| TopicName::clone(&wanted.name)).collect();
-    let mut bounds = read_bounds(&pass, memory, &answers, &stable);
-    let ids = ids_of(&answers);
-    bounds::add_oldest(&pass, memory, &mut bounds, &ids);
-    // Proofs hear of every change, also while nobody asks for ages.
-    for (partition, known) in &mut memory.proofs {
-        if let Some(Ok(reading)) = bounds.get(partition) {
-            known.observe(ids.get(&partition.topic).copied().flatten(), reading);
-        }
-    }
-    limits::refresh(&pass, memory, &ids.into_iter().collect::<Vec<_>>());
+    let stable: BTreeSet<&TopicName> =
+        wanted.iter().filter(|wanted| wanted.stable).map(|wanted| &wanted.name).collect();
+    let (places, mut bounds) = read_bounds(&pass, memory, &answers, &stable);
+    bounds::add_oldest(&pass, memory, &places, &mut bounds);
+    limits::refresh(&pass, memory, &ids_of(&answers).into_iter().collect::<Vec<_>>());
 
     let mut topics: BTreeMap<TopicName, TopicSight> = BTreeMap::new();
     for name in nameless {
         topics.insert(name, TopicSight::Unread(Unread::new(Reason::Malformed, "no topic can have this name")));
     }
+    let mut read: BTreeMap<TopicName, Partitions> = BTreeMap::new();
+    for (place, bounds) in places.into_iter().zip(bounds) {
+        let of_topic = match read.last_entry().filter(|last| Arc::ptr_eq(last.key(), &place.topic)) {
+            Some(last) => last.into_mut(),
+            None => read.entry(place.topic).or_default(),
+        };
+        of_topic.push((place.partition, bounds.map_err(|error| faults::unread(&error))));
+    }
     for name in names {
         let sight = match answers.get(&name) {
-            Some(Ok(described)) => TopicSight::Seen(reading_of(memory, &name, described, &bounds)),
+            Some(Ok(described)) => {
+                let partitions = read.remove(&name).unwrap_or_default();
+                TopicSight::Seen(reading_of(memory, &name, described, partitions))
+            }
             Some(Err(error)) if error.code == faults::UNKNOWN_TOPIC => TopicSight::Absent,
             Some(Err(error)) => TopicSight::Unread(faults::unread(error)),
             None => TopicSight::Unread(Unread::new(Reason::Unreachable, "the broker's answer lacks the topic")),
         };
-        if let Some(Ok(described)) = answers.get(&name) {
-            let partitions = described.leaders.keys().copied().collect();
-            memory.seen.insert(TopicName::clone(&name), SeenTopic { id: described.id, partitions });
-        }
         topics.insert(name, sight);
     }
     Ok(ClusterReading { cluster_id: connection.cluster_id(), topics, ages: BTreeMap::new() })
 }
 
-/// Asks anew who leads the partitions' topics, and remembers it.
-pub(super) fn refresh_leaders(pass: &Pass<'_>, memory: &mut Memory, partitions: &BTreeSet<TopicPartition>) {
-    let names: BTreeSet<TopicName> = partitions.iter().map(|partition| TopicName::clone(&partition.topic)).collect();
+/// Asks anew who leads the partitions of topics, and remembers it.
+pub(super) fn refresh_leaders<'a>(pass: &Pass<'_>, memory: &mut Memory, names: impl Iterator<Item = &'a TopicName>) {
+    let names: BTreeSet<TopicName> = names.cloned().collect();
     if let Ok(answers) = describe(pass, &names) {
-        memory.leaders.retain(|partition, _| !names.contains(&partition.topic));
-        memory.leaders.extend(leaders_of(&answers));
+        note(memory, &answers);
+    }
+}
+
+fn note(memory: &mut Memory, answers: &Answers) {
+    for (name, answer) in answers {
+        if let Ok(described) = answer {
+            memory.note(name, described);
+        }
     }
 }
 
@@ -103,10 +114,13 @@ fn describe(pass: &Pass<'_>, names: &BTreeSet<TopicName>) -> Result<Answers, Unr
 /// asked for again, from another broker where there is one, before it is believed.
 fn doubt_what_shrank(pass: &Pass<'_>, memory: &Memory, answers: &mut Answers) {
     let doubtful = |name: &TopicName, answer: &Result<Described, CallError>| match answer {
-        Err(error) => faults::curable(error) && (error.code != faults::UNKNOWN_TOPIC || memory.seen.contains_key(name)),
+        Err(error) => {
+            let seen = memory.topic(name).is_some_and(|known| known.seen);
+            faults::curable(error) && (error.code != faults::UNKNOWN_TOPIC || seen)
+        }
         Ok(described) => {
-            let shrank = |seen: &SeenTopic| seen.partitions.iter().any(|at| !described.leaders.contains_key(at));
-            memory.seen.get(name).is_some_and(shrank) || described.leaders.values().any(Option::is_none)
+            memory.topic(name).is_some_and(|known| known.lacks_some(described))
+                || described.leaders.values().any(Option::is_none)
         }
     };
     let names: BTreeSet<TopicName> = answers
@@ -130,59 +144,60 @@ fn doubt_what_shrank(pass: &Pass<'_>, memory: &Memory, answers: &mut Answers) {
 
 /// Bounds, and once more for those that newer knowledge of leaders may cure. A topic that turns out to be another one
 /// by then has bounds of neither.
-fn read_bounds(pass: &Pass<'_>, memory: &mut Memory, answers: &Answers, stable: &BTreeSet<TopicName>) -> Bounds {
-    let partitions: Vec<TopicPartition> = memory.leaders.keys().cloned().collect();
-    let mut bounds = bounds::read(pass, &memory.leaders, &partitions, stable);
-    let again: BTreeSet<TopicPartition> = bounds
-        .iter()
-        .filter(|(_, read)| read.as_ref().is_err_and(faults::curable))
-        .map(|(partition, _)| partition.clone())
-        .collect();
+fn read_bounds(
+    pass: &Pass<'_>,
+    memory: &mut Memory,
+    answers: &Answers,
+    stable: &BTreeSet<&TopicName>,
+) -> (Vec<Place>, Vec<Bounds>) {
+    let is_stable = |place: &Place| !stable.is_empty() && stable.contains(&place.topic);
+    let mut places = places_of(answers);
+    let mut bounds = bounds::read(pass, &places, is_stable);
+    let again: Vec<usize> = (0..places.len()).filter(|at| bounds[*at].as_ref().is_err_and(faults::curable)).collect();
     if again.is_empty() || pass.is_over() {
-        return bounds;
+        return (places, bounds);
     }
-    let names: BTreeSet<TopicName> = again.iter().map(|partition| TopicName::clone(&partition.topic)).collect();
-    let Ok(newer) = describe(pass, &names) else { return bounds };
+    let names: BTreeSet<TopicName> = again.iter().map(|at| TopicName::clone(&places[*at].topic)).collect();
+    let Ok(newer) = describe(pass, &names) else { return (places, bounds) };
     let (before, now) = (ids_of(answers), ids_of(&newer));
     let replaced: BTreeSet<&TopicName> = names.iter().filter(|name| before.get(*name) != now.get(*name)).collect();
-    memory.leaders.retain(|partition, _| !names.contains(&partition.topic));
-    memory.leaders.extend(leaders_of(&newer));
-    let again: Vec<TopicPartition> = again
-        .into_iter()
-        .filter(|partition| bounds::worth_asking(pass, &memory.leaders, partition))
-        .filter(|partition| !replaced.contains(&partition.topic))
-        .collect();
-    bounds.extend(bounds::read(pass, &memory.leaders, &again, stable));
-    for (partition, read) in &mut bounds {
-        if replaced.contains(&partition.topic) {
+    note(memory, &newer);
+    let mut once_more: Vec<(usize, Place)> = Vec::with_capacity(again.len());
+    for at in again {
+        let place = &mut places[at];
+        let described = newer.get(&place.topic).and_then(|answer| answer.as_ref().ok());
+        place.leader = described.and_then(|described| described.leaders.get(&place.partition).copied().flatten());
+        if pass.worth_asking(place) && !replaced.contains(&place.topic) {
+            once_more.push((at, place.clone()));
+        }
+    }
+    let (again, of): (Vec<usize>, Vec<Place>) = once_more.into_iter().unzip();
+    for (at, read) in again.into_iter().zip(bounds::read(pass, &of, is_stable)) {
+        bounds[at] = read;
+    }
+    for (place, read) in places.iter().zip(&mut bounds) {
+        if replaced.contains(&place.topic) {
             *read = Err(CallError { code: no_leader().code, text: "the topic changed during the pass".to_owned() });
         }
     }
-    bounds
+    (places, bounds)
 }
 
-fn reading_of(memory: &Memory, name: &TopicName, described: &Described, bounds: &Bounds) -> TopicReading {
-    let unled = || Err(faults::unread(&no_leader()));
-    let read = |partition: i32| match bounds.get(&TopicPartition::new(name, partition)) {
-        Some(read) => read.clone().map_err(|error| faults::unread(&error)),
-        None => unled(),
-    };
-    let mut partitions: BTreeMap<_, _> = described.leaders.keys().map(|at| (*at, read(*at))).collect();
-    // Partitions are never taken from a topic that stays the same one: an answer that lacks some is incomplete.
-    if let Some(seen) = memory.seen.get(name).filter(|seen| seen.id.is_some() && seen.id == described.id) {
-        for at in &seen.partitions {
-            let lacking = || Err(Unread::new(Reason::Unreachable, "the broker's answer lacks the partition"));
-            partitions.entry(*at).or_insert_with(lacking);
-        }
+fn reading_of(memory: &Memory, name: &TopicName, described: &Described, read: Partitions) -> TopicReading {
+    let mut partitions: BTreeMap<_, _> = read.into_iter().collect();
+    // The same topic had them before: the answer is incomplete.
+    for at in memory.topic(name).into_iter().flat_map(|known| known.partitions.keys()) {
+        let lacking = || Err(Unread::new(Reason::Unreachable, "the broker's answer lacks the partition"));
+        partitions.entry(*at).or_insert_with(lacking);
     }
     TopicReading { topic_id: described.id, limits: limits::limits_of(memory, name), partitions }
 }
 
-fn leaders_of(answers: &Answers) -> Leaders {
+fn places_of(answers: &Answers) -> Vec<Place> {
     let good = answers.iter().filter_map(|(name, answer)| Some((name, answer.as_ref().ok()?)));
     good.flat_map(|(name, described)| {
-        let led = described.leaders.iter().filter_map(|(at, leader)| Some((*at, (*leader)?)));
-        led.map(|(at, leader)| (TopicPartition::new(name, at), leader))
+        let places = described.leaders.iter();
+        places.map(|(at, leader)| Place { topic: TopicName::clone(name), partition: *at, leader: *leader })
     })
     .collect()
 }

@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 use std::path::Path;
+use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -20,6 +21,8 @@ pub(super) struct Answers {
     pub(super) requests: u64,
     /// The HTTP status of the last answer; absent when none came.
     pub(super) status: Option<u16>,
+    /// How long the last answer asked to be left alone.
+    pub(super) retry_after: Option<Duration>,
 }
 
 tokio::task_local! {
@@ -96,12 +99,23 @@ impl HttpService for NotingService {
             note(|answers| {
                 answers.requests += 1;
                 answers.status = None;
+                answers.retry_after = None;
             });
             let answer = self.client.execute(request).await?;
             let status = answer.status().as_u16();
-            note(|answers| answers.status = Some(status));
+            let retry_after = retry_after(&answer);
+            note(|answers| {
+                answers.status = Some(status);
+                answers.retry_after = retry_after;
+            });
             Ok(answer)
         }
         .boxed()
     }
+}
+
+/// The header's other form, a date, is used by none of the stores.
+fn retry_after(answer: &HttpResponse) -> Option<Duration> {
+    let seconds = answer.headers().get("retry-after")?.to_str().ok()?.trim().parse().ok()?;
+    Some(Duration::from_secs(seconds))
 }

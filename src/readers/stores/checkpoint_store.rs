@@ -20,13 +20,11 @@ use super::location::{Place, StoreError};
 use super::memory::{KeptFile, Memory, Standstill};
 use super::opening::Stores;
 use super::settings::StoreSettings;
-use super::shared::{Fetched, SharedStore};
+use super::shared::{Fetched, LARGEST_FILE, SharedStore, is_same_tag};
 use crate::checkpoint::{self, CheckpointReading, Listing, LogEntry, ProblemKind};
 use crate::measures::{Moment, Reason, Unread};
 use crate::readers::CheckpointReader;
 
-/// More inputs than any query has.
-const MOST_SOURCES: usize = 1000;
 /// How long a query gets to finish what it was writing.
 const PAUSE: Duration = Duration::from_millis(200);
 /// How often a file that is missing, empty or cut short is looked at again.
@@ -56,8 +54,8 @@ pub struct CheckpointStore {
     root: Path,
     directory: Option<PathBuf>,
     display: String,
-    lists: AtomicU64,
-    gets: AtomicU64,
+    lists: Arc<AtomicU64>,
+    gets: Arc<AtomicU64>,
     memory: Mutex<Memory>,
 }
 
@@ -111,8 +109,8 @@ impl CheckpointStore {
             root: place.root,
             directory: place.directory,
             display: place.display,
-            lists: AtomicU64::new(0),
-            gets: AtomicU64::new(0),
+            lists: Arc::default(),
+            gets: Arc::default(),
             memory: Mutex::default(),
         }
     }
@@ -128,16 +126,21 @@ impl CheckpointStore {
     /// The last reading, when two small requests show that the query stands still.
     async fn read_standstill(&self) -> Result<Option<CheckpointReading>, Unread> {
         let Some(still) = self.memory().standstill.clone().filter(Standstill::is_fresh) else { return Ok(None) };
-        let (absent, steady) = (self.path(&still.absent), self.path(&still.steady));
+        let (steady, e_tag) = still.steady();
+        let (absent_path, steady_path) = (self.path(&still.absent), self.path(steady));
         let probes = futures::future::join(
-            self.store.fetch(&absent, None, &self.gets),
-            self.store.fetch(&steady, Some(&still.e_tag), &self.gets),
+            self.store.fetch(&absent_path, None, &self.gets),
+            self.store.fetch(&steady_path, Some(e_tag), &self.gets),
         );
         let (next, last) = probes.await;
         let next = next.map_err(|failure| self.failed(&still.absent, failure))?;
-        let last = last.map_err(|failure| self.failed(&still.steady, failure))?;
-        let is_still = matches!((next, last), (Fetched::Missing, Fetched::Unchanged));
-        Ok(is_still.then_some(still.reading))
+        let last = last.map_err(|failure| self.failed(steady, failure))?;
+        if !matches!((next, last), (Fetched::Missing, Fetched::Unchanged)) {
+            return Ok(None);
+        }
+        let reading = still.reading.clone();
+        self.memory().standstill = Some(still.turned());
+        Ok(Some(reading))
     }
 
     /// Reads the checkpoint, and keeps the files that the reading was made of.
@@ -208,7 +211,10 @@ impl CheckpointStore {
         let reading = checkpoint::read(&listing, &contents);
         let mut memory = self.memory();
         memory.files.retain(|file, _| contents.contains_key(file));
-        memory.standstill = if something_vanished { None } else { Standstill::of(&reading, e_tag) };
+        // as it came with the file: listings write tags in other ways, which a condition may not know
+        let tag_of = |file: &str| memory.files.get(file).map(|kept| kept.e_tag.clone());
+        let standstill = if something_vanished { None } else { Standstill::of(&reading, tag_of) };
+        memory.standstill = standstill;
         drop(memory);
         Ok(Pass { reading, files: CheckpointFiles { listing, contents }, something_vanished })
     }
@@ -218,9 +224,14 @@ impl CheckpointStore {
         listing: &mut Listing,
         contents: &mut BTreeMap<String, Vec<u8>>,
     ) -> Result<(), Unread> {
-        for id in self.list("sources").await?.directories.into_iter().take(MOST_SOURCES) {
+        let mut total = 0;
+        for id in self.list("sources").await?.directories.into_iter().take(checkpoint::MOST_SOURCES) {
             let file = format!("sources/{id}/0");
             if let Some((entry, bytes)) = self.get(&file, None).await? {
+                total += entry.size;
+                if total > LARGEST_FILE {
+                    return Err(self.too_large("sources", total));
+                }
                 listing.sources.insert(id, entry);
                 contents.insert(file, bytes.to_vec());
             }
@@ -253,8 +264,8 @@ impl CheckpointStore {
     /// One file; `None` when it is not there. A listing may have shown its tag: an unchanged file is not fetched again.
     async fn get(&self, file: &str, listed: Option<&str>) -> Result<Option<(LogEntry, Bytes)>, Unread> {
         let kept = self.memory().files.get(file).cloned();
-        if let Some(kept) = &kept
-            && listed == Some(kept.e_tag.as_str())
+        if let (Some(kept), Some(listed)) = (&kept, listed)
+            && is_same_tag(&kept.e_tag, listed)
         {
             return Ok(Some((kept.entry.clone(), kept.bytes.clone())));
         }
@@ -267,10 +278,7 @@ impl CheckpointStore {
             })),
             Fetched::Unchanged => Ok(kept.map(|kept| (kept.entry, kept.bytes))),
             Fetched::Missing => Ok(None),
-            Fetched::TooLarge(size) => {
-                let detail = format!("{}/{file} holds {size} bytes, more than any checkpoint file", self.display);
-                Err(Unread::new(Reason::Malformed, detail))
-            }
+            Fetched::TooLarge(size) => Err(self.too_large(file, size)),
         }
     }
 
@@ -300,6 +308,11 @@ impl CheckpointStore {
 
     fn failed(&self, what: &str, failure: Failure) -> Unread {
         Unread::new(failure.reason, format!("{}/{what}: {}", self.display, failure.words))
+    }
+
+    fn too_large(&self, what: &str, size: u64) -> Unread {
+        let detail = format!("{}/{what} holds {size} bytes, more than any checkpoint file", self.display);
+        Unread::new(Reason::Malformed, detail)
     }
 
     fn io_failed(&self, what: &str, error: &io::Error) -> Unread {

@@ -11,9 +11,10 @@ use object_store::local::LocalFileSystem;
 use object_store::{BackoffConfig, RetryConfig};
 
 use super::answers::NotingConnector;
+use super::connection_string::{self, ConnectionString};
 use super::failure;
 use super::location::{Address, StoreError};
-use super::settings::{Patience, StoreKind, StoreSettings};
+use super::settings::{Patience, Secrets, StoreKind, StoreSettings};
 
 /// A failed request is repeated so often at most; the next poll is not far.
 const MOST_RETRIES: usize = 2;
@@ -22,16 +23,17 @@ const MOST_RETRIES: usize = 2;
 pub(super) fn client(
     address: &Address,
     settings: Option<&StoreSettings>,
+    secrets: &Secrets,
     patience: Patience,
 ) -> Result<Arc<dyn ObjectStore>, StoreError> {
     match address {
         Address::Local => Ok(Arc::new(LocalFileSystem::new())),
-        Address::S3 { bucket } => s3(bucket, &settings_or_none(settings, StoreKind::S3), patience),
+        Address::S3 { bucket } => s3(bucket, &settings_or_none(settings, StoreKind::S3), secrets, patience),
         Address::Azure { container, account, endpoint } => {
             let settings = settings_or_none(settings, StoreKind::Azure);
-            azure(container, account.as_deref(), endpoint.as_deref(), &settings, patience)
+            azure(container, account.as_deref(), endpoint.as_deref(), &settings, secrets, patience)
         }
-        Address::Gcs { bucket } => gcs(bucket, &settings_or_none(settings, StoreKind::Gcs), patience),
+        Address::Gcs { bucket } => gcs(bucket, &settings_or_none(settings, StoreKind::Gcs), secrets, patience),
         Address::Hdfs { authority, is_view } => {
             let given = settings.and_then(|settings| settings.endpoint.as_deref());
             hdfs(authority.as_deref().or(given), *is_view)
@@ -43,7 +45,12 @@ fn settings_or_none(settings: Option<&StoreSettings>, kind: StoreKind) -> StoreS
     settings.cloned().unwrap_or_else(|| StoreSettings::new(kind))
 }
 
-fn s3(bucket: &str, settings: &StoreSettings, patience: Patience) -> Result<Arc<dyn ObjectStore>, StoreError> {
+fn s3(
+    bucket: &str,
+    settings: &StoreSettings,
+    secrets: &Secrets,
+    patience: Patience,
+) -> Result<Arc<dyn ObjectStore>, StoreError> {
     use AmazonS3ConfigKey as Key;
     let is_credential = |key: &Key| matches!(key, Key::AccessKeyId | Key::SecretAccessKey | Key::Token);
     let mut builder = if settings.access_key_id.is_none() {
@@ -58,8 +65,8 @@ fn s3(bucket: &str, settings: &StoreSettings, patience: Patience) -> Result<Arc<
     }
     for (key, value) in [
         (Key::AccessKeyId, &settings.access_key_id),
-        (Key::SecretAccessKey, &settings.secret_access_key),
-        (Key::Token, &settings.session_token),
+        (Key::SecretAccessKey, &secrets.secret_access_key),
+        (Key::Token, &secrets.session_token),
         (Key::Region, &settings.region),
     ] {
         if let Some(value) = value {
@@ -93,11 +100,16 @@ fn azure(
     account: Option<&str>,
     endpoint: Option<&str>,
     settings: &StoreSettings,
+    secrets: &Secrets,
     patience: Patience,
 ) -> Result<Arc<dyn ObjectStore>, StoreError> {
     use AzureConfigKey as Key;
-    let has_own_credentials =
-        settings.account_key.is_some() || settings.sas_token.is_some() || settings.client_secret.is_some();
+    let has_key = secrets.account_key.is_some() || secrets.sas_token.is_some() || secrets.client_secret.is_some();
+    let connected = if has_key { None } else { connection(secrets, account)? };
+    let has_own_credentials = has_key || connected.is_some();
+    let connected = connected.unwrap_or_default();
+    let account = account.or(settings.account.as_deref());
+    let account = account.or(Some(connected.account.as_str()).filter(|account| !account.is_empty()));
     let is_credential = |key: &Key| {
         matches!(key, Key::AccessKey | Key::SasKey | Key::Token | Key::ClientId | Key::ClientSecret | Key::AuthorityId)
     };
@@ -111,13 +123,13 @@ fn azure(
         builder = builder.with_config(Key::Client(key), value);
     }
     for (key, value) in [
-        (Key::AccountName, account.or(settings.account.as_deref())),
-        (Key::Endpoint, settings.endpoint.as_deref().or(endpoint)),
-        (Key::AccessKey, settings.account_key.as_deref()),
-        (Key::SasKey, settings.sas_token.as_deref()),
+        (Key::AccountName, account),
+        (Key::Endpoint, settings.endpoint.as_deref().or(connected.endpoint.as_deref()).or(endpoint)),
+        (Key::AccessKey, secrets.account_key.as_deref().or(connected.account_key.as_deref())),
+        (Key::SasKey, secrets.sas_token.as_deref().or(connected.sas_token.as_deref())),
         (Key::AuthorityId, settings.tenant_id.as_deref()),
         (Key::ClientId, settings.client_id.as_deref()),
-        (Key::ClientSecret, settings.client_secret.as_deref()),
+        (Key::ClientSecret, secrets.client_secret.as_deref()),
     ] {
         if let Some(value) = value {
             builder = builder.with_config(key, value);
@@ -128,12 +140,36 @@ fn azure(
     Ok(Arc::new(builder.build().map_err(|error| refused(&error))?))
 }
 
-fn gcs(bucket: &str, settings: &StoreSettings, patience: Patience) -> Result<Arc<dyn ObjectStore>, StoreError> {
+/// What a connection string says, the configured one or that of the environment, if it is about this account.
+fn connection(secrets: &Secrets, account: Option<&str>) -> Result<Option<ConnectionString>, StoreError> {
+    let of_environment = || std::env::var(CONNECTION_STRING).ok().filter(|text| !text.is_empty());
+    let is_configured = secrets.connection_string.is_some();
+    let Some(text) = secrets.connection_string.clone().or_else(of_environment) else { return Ok(None) };
+    let refused = |words: &str| StoreError::Client { words: words.to_owned() };
+    let connected = connection_string::parse(&text).map_err(refused)?;
+    match account {
+        Some(account) if account != connected.account && is_configured => {
+            Err(refused("the connection string is that of another account than the location's"))
+        }
+        Some(account) if account != connected.account => Ok(None),
+        _ => Ok(Some(connected)),
+    }
+}
+
+/// As Azure's own tools call it.
+const CONNECTION_STRING: &str = "AZURE_STORAGE_CONNECTION_STRING";
+
+fn gcs(
+    bucket: &str,
+    settings: &StoreSettings,
+    secrets: &Secrets,
+    patience: Patience,
+) -> Result<Arc<dyn ObjectStore>, StoreError> {
     use GoogleConfigKey as Key;
     let is_credential = |key: &Key| {
         matches!(key, Key::ServiceAccount | Key::ServiceAccountKey | Key::ApplicationCredentials | Key::BearerToken)
     };
-    let mut builder = if settings.service_account_file.is_none() {
+    let mut builder = if secrets.service_account.is_none() {
         GoogleCloudStorageBuilder::from_env()
     } else {
         let environment = environment("GOOGLE_").into_iter().filter(|(key, _)| !is_credential(key));
@@ -142,8 +178,8 @@ fn gcs(bucket: &str, settings: &StoreSettings, patience: Patience) -> Result<Arc
     for (key, value) in client_settings(settings, patience) {
         builder = builder.with_config(Key::Client(key), value);
     }
-    if let Some(path) = &settings.service_account_file {
-        builder = builder.with_service_account_path(path.display().to_string());
+    if let Some(account) = &secrets.service_account {
+        builder = builder.with_service_account_key(account);
     }
     if let Some(endpoint) = &settings.endpoint {
         builder = builder.with_base_url(endpoint);

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::io;
+use std::time::Duration;
 
 use object_store::client::{HttpError, HttpErrorKind};
 
@@ -23,7 +24,10 @@ pub(super) enum Verdict {
     /// It answers; only this request failed.
     Answers,
     /// It asked for fewer requests.
-    Throttles,
+    Throttles {
+        /// For how long, if it said so.
+        at_least: Option<Duration>,
+    },
     /// It does not answer.
     Silent,
 }
@@ -52,7 +56,10 @@ pub(super) fn classify(error: &object_store::Error, answers: Answers) -> Failure
         }
         Some(401 | 403 | 407) => return failure(Reason::Denied, Verdict::Answers, ""),
         Some(404) => return failure(Reason::NotFound, Verdict::Answers, "no such bucket or container"),
-        Some(429 | 503) => return failure(Reason::Unreachable, Verdict::Throttles, "the store is overloaded"),
+        Some(429 | 503) => {
+            let verdict = Verdict::Throttles { at_least: answers.retry_after };
+            return failure(Reason::Unreachable, verdict, "the store is overloaded");
+        }
         Some(301 | 302 | 307 | 308) => {
             return failure(Reason::Unreachable, Verdict::Answers, "it lies in another region or at another endpoint");
         }
@@ -75,11 +82,18 @@ const METADATA_HOSTS: [&str; 3] = ["169.254.169.254", "169.254.170.2", "metadata
 const NO_CREDENTIALS: &str = "no credentials were found: none are configured, none stand in the environment, and this \
                               machine has no role that answers";
 
-/// S3 answers some broken key pairs with 400.
+/// S3 answers some broken key pairs with 400, and Google a service account whose key is gone.
 fn is_wrong_credential(text: &str) -> bool {
-    ["InvalidAccessKeyId", "ExpiredToken", "InvalidToken", "AuthorizationHeaderMalformed", "InvalidAuthenticationInfo"]
-        .iter()
-        .any(|code| text.contains(code))
+    [
+        "InvalidAccessKeyId",
+        "ExpiredToken",
+        "InvalidToken",
+        "AuthorizationHeaderMalformed",
+        "InvalidAuthenticationInfo",
+        "invalid_grant",
+    ]
+    .iter()
+    .any(|code| text.contains(code))
 }
 
 fn kinds_of_http(error: &object_store::Error) -> impl Iterator<Item = HttpErrorKind> {
@@ -113,6 +127,17 @@ fn causes(error: &object_store::Error) -> impl Iterator<Item = &(dyn Error + 'st
         next = cause.source();
         Some(cause)
     })
+}
+
+/// An error with its causes, for errors that do not repeat them.
+pub(super) fn chain(error: &dyn Error) -> String {
+    let mut words = error.to_string();
+    let mut cause = error.source();
+    while let Some(deeper) = cause {
+        words = format!("{words}: {deeper}");
+        cause = deeper.source();
+    }
+    words
 }
 
 /// More is a page of HTML or the stack of a Java server.

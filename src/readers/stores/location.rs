@@ -82,6 +82,12 @@ pub enum StoreError {
         /// What is wrong with it.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// A secret that cannot be read.
+    #[error("a secret of the store cannot be read")]
+    Secret {
+        /// What is wrong with it.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// The store's client does not take its settings.
     #[error("the store's client refuses its settings: {words}")]
     Client {
@@ -133,10 +139,21 @@ const IS_RETIRED: &str = "lies in Azure Data Lake Storage Gen1, which no longer 
 const GIVE_STORE_URL: &str = "is a web address; give the URL that the job uses, such as s3a://bucket/path, \
                               abfss://container@account.dfs.core.windows.net/path or gs://bucket/path";
 
+/// A location as it is shown to people, and as it can be given again. Nothing is read.
+///
+/// # Errors
+/// When it is of a kind that is not supported, or makes no sense.
+pub fn shown(location: &str) -> Result<String, StoreError> {
+    parse(location).map(|place| place.display)
+}
+
 /// Finds the place of a location.
 pub(super) fn parse(location: &str) -> Result<Place, StoreError> {
     if location.is_empty() {
         return Err(StoreError::Empty);
+    }
+    if let Some((_, rest)) = location.split_once("://") {
+        refuse_passwords(rest.split('/').next().unwrap_or_default())?;
     }
     let elsewhere = |advice| Err(StoreError::Elsewhere { location: location.to_owned(), advice });
     let Some((scheme, rest)) = scheme(location) else {
@@ -173,12 +190,10 @@ fn scheme(location: &str) -> Option<(&str, &str)> {
 /// Hadoop writes `file:/path`, everyone else `file:///path`.
 fn file_path<'a>(location: &str, rest: &'a str) -> Result<&'a str, StoreError> {
     let Some(authority) = rest.strip_prefix("//") else { return Ok(rest) };
-    let (host, _) = authority.split_once('/').unwrap_or((authority, ""));
-    if host.is_empty() {
-        return Ok(authority);
-    }
-    if host == "localhost" {
-        return Ok(authority.get(host.len()..).unwrap_or_default());
+    let host = authority.split('/').next().unwrap_or_default();
+    if host.is_empty() || host == "localhost" {
+        let path = authority.get(host.len()..).unwrap_or_default();
+        return Ok(if path.is_empty() { "/" } else { path });
     }
     Err(StoreError::RemoteFile { location: location.to_owned(), host: host.to_owned() })
 }
@@ -208,17 +223,25 @@ fn remote(
     };
     refuse_secrets(rest)?;
     let root = segments(path).map_err(|source| StoreError::Path { location: location.to_owned(), source })?;
-    let display = location.trim_end_matches('/').to_owned();
+    let mut display = location.trim_end_matches('/').to_owned();
+    if display.ends_with(':') {
+        // nothing but the scheme is left of hdfs:///
+        display.push_str("//");
+    }
     Ok(Place { address: address(location, authority)?, root, directory: None, display })
 }
 
 /// Neither what stands before the host nor a signed query belongs on pages and in logs.
 fn refuse_secrets(rest: &str) -> Result<(), StoreError> {
-    let authority = rest.trim_start_matches('/').split('/').next().unwrap_or_default();
-    let has_password = authority.rsplit_once('@').is_some_and(|(user, _)| user.contains(':'));
+    refuse_passwords(rest.trim_start_matches('/').split('/').next().unwrap_or_default())?;
     let query = rest.split_once('?').map_or("", |(_, query)| query).to_ascii_lowercase();
     let is_signed = ["sig=", "signature=", "credential=", "token="].iter().any(|word| query.contains(word));
-    if has_password || is_signed { Err(StoreError::HoldsSecret) } else { Ok(()) }
+    if is_signed { Err(StoreError::HoldsSecret) } else { Ok(()) }
+}
+
+fn refuse_passwords(authority: &str) -> Result<(), StoreError> {
+    let has_password = authority.rsplit_once('@').is_some_and(|(user, _)| user.contains(':'));
+    if has_password { Err(StoreError::HoldsSecret) } else { Ok(()) }
 }
 
 /// Hadoop takes a path as it stands, without percent signs that mean other letters, and makes one slash of several.

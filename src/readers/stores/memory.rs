@@ -31,12 +31,14 @@ pub(super) struct KeptFile {
     pub(super) bytes: Bytes,
 }
 
-/// A reading that stays right as long as one file is as it was and another one is not there.
+/// A reading that stays right as long as some files are as they were and another one is not there.
 #[derive(Clone, Debug)]
 pub(super) struct Standstill {
     pub(super) reading: CheckpointReading,
-    pub(super) steady: String,
-    pub(super) e_tag: String,
+    /// Each with its tag. They are looked at in turn, one at each reading: whoever edits a log by hand is noticed at
+    /// the second reading at the latest.
+    steady: [(String, String); 2],
+    turn: usize,
     pub(super) absent: String,
     until: Instant,
 }
@@ -45,6 +47,18 @@ impl Standstill {
     /// Whether it may still be asked for.
     pub(super) fn is_fresh(&self) -> bool {
         Instant::now() < self.until
+    }
+
+    /// The file whose turn it is, and its tag.
+    pub(super) fn steady(&self) -> (&str, &str) {
+        let [first, second] = &self.steady;
+        let (file, e_tag) = if self.turn == 0 { first } else { second };
+        (file, e_tag)
+    }
+
+    /// The other file's turn.
+    pub(super) fn turned(self) -> Self {
+        Self { turn: 1 - self.turn, ..self }
     }
 
     /// What would show that the query moved on. The next thing a query without asynchronous progress does is known: it
@@ -57,14 +71,20 @@ impl Standstill {
             return None;
         }
         let (steady, absent) = if !reading.batch_open {
-            (format!("commits/{newest}"), format!("offsets/{}", newest.0.checked_add(1)?))
+            // the commit, and the positions that count by it
+            (
+                [format!("commits/{newest}"), format!("offsets/{newest}")],
+                format!("offsets/{}", newest.0.checked_add(1)?),
+            )
         } else if reading.newest_committed == newest.previous() {
-            (format!("offsets/{newest}"), format!("commits/{newest}"))
+            // the plan, and the positions that count until it is committed
+            ([newest, newest.previous()?].map(|batch| format!("offsets/{batch}")), format!("commits/{newest}"))
         } else {
             return None;
         };
-        let e_tag = e_tag(&steady)?;
+        let tagged = |file: String| Some((file.clone(), e_tag(&file)?));
+        let [first, second] = steady.map(tagged);
         let until = Instant::now() + jittered(LISTED_AT_LEAST_EVERY);
-        Some(Self { reading: reading.clone(), steady, e_tag, absent, until })
+        Some(Self { reading: reading.clone(), steady: [first?, second?], turn: 0, absent, until })
     }
 }

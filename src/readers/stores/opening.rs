@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use object_store::ObjectStore;
+
 use super::checkpoint_store::CheckpointStore;
-use super::clients;
 use super::location::{self, Address, StoreError};
+use super::renewal::Renewal;
 use super::settings::{Patience, REQUESTS_AT_ONCE, StoreKind, StoreSettings};
 use super::shared::SharedStore;
 
@@ -26,6 +28,10 @@ impl Default for Stores {
         Self::new(BTreeMap::new(), Duration::from_secs(30))
     }
 }
+
+/// One place, however it is written.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PlaceKey(Option<String>, Address, String);
 
 impl Stores {
     /// With settings by name. Requests are given up early enough for readings that have `deadline` each.
@@ -47,6 +53,30 @@ impl Stores {
             },
         };
         self.open_shared(location, store, settings.as_ref())
+    }
+
+    /// From now on, what lies in a location's store is read out of `store`: files in memory take the place of a cloud.
+    /// Queries that name settings are not meant.
+    ///
+    /// # Errors
+    /// When the location makes no sense.
+    pub fn replace(&mut self, location: &str, store: Arc<dyn ObjectStore>) -> Result<(), StoreError> {
+        let address = location::parse(location)?.address;
+        let shared = SharedStore::new(store, REQUESTS_AT_ONCE, None);
+        self.opened.insert((None, address), Arc::new(shared));
+        Ok(())
+    }
+
+    /// What two locations have in common that mean one place, however they are written: the server, the store on it,
+    /// the path.
+    ///
+    /// # Errors
+    /// When the location makes no sense.
+    pub fn place(&self, location: &str, store: Option<&str>) -> Result<PlaceKey, StoreError> {
+        let place = location::parse(location)?;
+        let settings = store.and_then(|name| self.settings.get(name));
+        let endpoint = settings.and_then(|settings| settings.endpoint.clone());
+        Ok(PlaceKey(endpoint, place.address, place.root.to_string()))
     }
 
     pub(super) fn open_with(
@@ -81,14 +111,14 @@ impl Stores {
 }
 
 fn share(address: &Address, settings: Option<&StoreSettings>, patience: Patience) -> Result<SharedStore, StoreError> {
-    let client = clients::client(address, settings, patience)?;
+    let renewal = Renewal::open(address, settings, patience)?;
     if *address == Address::Local {
-        return Ok(SharedStore::of_this_machine(client));
+        return Ok(SharedStore::of_this_machine(renewal.client()));
     }
     let at_once = settings.map_or(REQUESTS_AT_ONCE, |settings| settings.requests_at_once);
     // the clients of the clouds keep their limits themselves
     let limit = matches!(address, Address::Hdfs { .. }).then_some(patience.request);
-    Ok(SharedStore::new(client, at_once, limit))
+    Ok(SharedStore::renewed(renewal, at_once, limit))
 }
 
 fn fits(kind: StoreKind, address: &Address) -> bool {

@@ -1,8 +1,12 @@
 //! What a store's client is told, where the environment's own ways do not say it.
 
+use std::error::Error;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
+
+use super::location::StoreError;
 
 /// The kinds of store that can have settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +36,7 @@ impl StoreKind {
 
 /// Settings of one store. What is absent comes from the environment: variables `AWS_…`, `AZURE_…`, `GOOGLE_…`,
 /// `HADOOP_…`, and the roles and identities that clouds give to machines.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct StoreSettings {
     /// What it is.
     pub kind: StoreKind,
@@ -43,23 +47,25 @@ pub struct StoreSettings {
     /// S3: the key pair's public half.
     pub access_key_id: Option<String>,
     /// S3: the key pair's secret half.
-    pub secret_access_key: Option<String>,
+    pub secret_access_key: Option<StoreSecret>,
     /// S3: belongs to a temporary key pair.
-    pub session_token: Option<String>,
+    pub session_token: Option<StoreSecret>,
     /// S3: the bucket stands in the path (and not in the host name).
     pub path_style: bool,
     /// Azure: the storage account.
     pub account: Option<String>,
     /// Azure: the account's key.
-    pub account_key: Option<String>,
+    pub account_key: Option<StoreSecret>,
+    /// Azure: account, key or signature, and endpoint in one text.
+    pub connection_string: Option<StoreSecret>,
     /// Azure: a shared access signature, `sv=…&sig=…`.
-    pub sas_token: Option<String>,
+    pub sas_token: Option<StoreSecret>,
     /// Azure: the directory of a service principal.
     pub tenant_id: Option<String>,
     /// Azure: the service principal, or a managed identity.
     pub client_id: Option<String>,
     /// Azure: the service principal's secret.
-    pub client_secret: Option<String>,
+    pub client_secret: Option<StoreSecret>,
     /// Google Cloud: the JSON file of a service account.
     pub service_account_file: Option<PathBuf>,
     /// Whether plain HTTP will do.
@@ -89,6 +95,7 @@ impl StoreSettings {
             path_style: true,
             account: None,
             account_key: None,
+            connection_string: None,
             sas_token: None,
             tenant_id: None,
             client_id: None,
@@ -99,6 +106,73 @@ impl StoreSettings {
             ca_file: None,
             requests_at_once: REQUESTS_AT_ONCE,
         }
+    }
+}
+
+/// Why a secret was not read.
+type SecretUnread = Box<dyn Error + Send + Sync>;
+
+/// A secret, or a way to read it as it is now.
+#[derive(Clone)]
+pub struct StoreSecret(Arc<dyn Fn() -> Result<String, SecretUnread> + Send + Sync>);
+
+impl StoreSecret {
+    /// One that never changes.
+    #[must_use]
+    pub fn given(text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self::read_by(move || Ok(text.clone()))
+    }
+
+    /// One that is read anew each time, since it may have changed.
+    #[must_use]
+    pub fn read_by(read: impl Fn() -> Result<String, SecretUnread> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(read))
+    }
+
+    fn read(&self) -> Result<String, StoreError> {
+        (self.0)().map_err(|source| StoreError::Secret { source })
+    }
+}
+
+impl fmt::Debug for StoreSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("<secret>")
+    }
+}
+
+/// The secrets of a store, as they were read together.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub(super) struct Secrets {
+    pub(super) secret_access_key: Option<String>,
+    pub(super) session_token: Option<String>,
+    pub(super) account_key: Option<String>,
+    pub(super) connection_string: Option<String>,
+    pub(super) sas_token: Option<String>,
+    pub(super) client_secret: Option<String>,
+    pub(super) service_account: Option<String>,
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("<secrets>")
+    }
+}
+
+impl StoreSettings {
+    /// Reads all secrets as they are now.
+    pub(super) fn secrets(&self) -> Result<Secrets, StoreError> {
+        let read = |secret: &Option<StoreSecret>| secret.as_ref().map(StoreSecret::read).transpose();
+        let service_account = self.service_account_file.as_ref().map(std::fs::read_to_string).transpose();
+        Ok(Secrets {
+            secret_access_key: read(&self.secret_access_key)?,
+            session_token: read(&self.session_token)?,
+            account_key: read(&self.account_key)?,
+            connection_string: read(&self.connection_string)?,
+            sas_token: read(&self.sas_token)?,
+            client_secret: read(&self.client_secret)?,
+            service_account: service_account.map_err(|error| StoreError::Secret { source: error.into() })?,
+        })
     }
 }
 

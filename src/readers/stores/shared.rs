@@ -14,6 +14,7 @@ use tokio::time::Instant;
 
 use super::answers::{Answers, noting};
 use super::failure::{Failure, Verdict, classify, is_missing};
+use super::renewal::Renewal;
 use crate::measures::Reason;
 
 /// No file of a checkpoint comes near it: ten thousand partitions take 180 kB.
@@ -23,16 +24,26 @@ const FIRST_REST: Duration = Duration::from_secs(5);
 const LONGEST_REST: Duration = Duration::from_secs(300);
 /// A store that does not answer may be back at any time.
 const LONGEST_REST_OF_SILENT: Duration = Duration::from_secs(20);
+/// How long a reading waits for a request that tries whether a store is back.
+const PATIENCE_WITH_A_TRIAL: Duration = Duration::from_secs(1);
 
 /// A store and what all its users must agree on.
 #[derive(Debug)]
 pub(super) struct SharedStore {
-    store: Arc<dyn ObjectStore>,
+    client: Client,
     places: Semaphore,
     /// For clients that keep no time limit of their own.
     limit: Option<Duration>,
     /// `None`: the file systems of this machine, of which one directory says nothing about another.
     rest: Option<Mutex<Rest>>,
+}
+
+/// What reads the store.
+#[derive(Debug)]
+enum Client {
+    Fixed(Arc<dyn ObjectStore>),
+    /// Made again when its secrets change.
+    Renewed(Box<Renewal>),
 }
 
 #[derive(Debug, Default)]
@@ -43,6 +54,8 @@ struct Rest {
     /// One request is out to see whether the store is back.
     is_tried: bool,
     why: &'static str,
+    /// Of the failure that began it: while the store rests nothing new is known.
+    reason: Option<Reason>,
 }
 
 /// What came of fetching a file.
@@ -57,9 +70,19 @@ pub(super) enum Fetched {
 }
 
 impl SharedStore {
+    /// A store whose client stays as it is.
     pub(super) fn new(store: Arc<dyn ObjectStore>, at_once: usize, limit: Option<Duration>) -> Self {
+        Self::of(Client::Fixed(store), at_once, limit)
+    }
+
+    /// A store whose secrets may change.
+    pub(super) fn renewed(renewal: Renewal, at_once: usize, limit: Option<Duration>) -> Self {
+        Self::of(Client::Renewed(Box::new(renewal)), at_once, limit)
+    }
+
+    fn of(client: Client, at_once: usize, limit: Option<Duration>) -> Self {
         let at_once = at_once.clamp(1, Semaphore::MAX_PERMITS);
-        Self { store, places: Semaphore::new(at_once), limit, rest: Some(Mutex::default()) }
+        Self { client, places: Semaphore::new(at_once), limit, rest: Some(Mutex::default()) }
     }
 
     /// The file systems of this machine.
@@ -68,52 +91,94 @@ impl SharedStore {
     }
 
     /// What lies directly below a directory; nothing when there is no such directory.
-    pub(super) async fn list(&self, directory: &Path, count: &AtomicU64) -> Result<ListResult, Failure> {
-        self.run(count, async { self.store.list_with_delimiter(Some(directory)).await }).await
+    pub(super) async fn list(
+        self: &Arc<Self>,
+        directory: &Path,
+        count: &Arc<AtomicU64>,
+    ) -> Result<ListResult, Failure> {
+        let list = |store: Arc<dyn ObjectStore>| {
+            let directory = directory.clone();
+            async move { store.list_with_delimiter(Some(&directory)).await }
+        };
+        self.run(count, list).await
     }
 
     /// One file, unless it is still the one with the tag `unless`.
-    pub(super) async fn fetch(&self, file: &Path, unless: Option<&str>, count: &AtomicU64) -> Result<Fetched, Failure> {
-        let options = GetOptions::default().with_if_none_match(unless);
-        let fetch = async {
-            let answer = match self.store.get_opts(file, options).await {
-                Ok(answer) if answer.meta.size > LARGEST_FILE => return Ok(Fetched::TooLarge(answer.meta.size)),
-                Ok(answer) => answer,
-                Err(object_store::Error::NotModified { .. }) => return Ok(Fetched::Unchanged),
-                Err(error) if is_missing(&error) => return Ok(Fetched::Missing),
-                Err(error) => return Err(error),
-            };
-            let meta = answer.meta.clone();
-            match answer.bytes().await {
-                Ok(bytes) => Ok(Fetched::File(meta, bytes)),
-                Err(error) if is_missing(&error) => Ok(Fetched::Missing),
-                Err(error) => Err(error),
-            }
-        };
+    pub(super) async fn fetch(
+        self: &Arc<Self>,
+        file: &Path,
+        unless: Option<&str>,
+        count: &Arc<AtomicU64>,
+    ) -> Result<Fetched, Failure> {
+        let fetch = |store: Arc<dyn ObjectStore>| fetch(store, file.clone(), unless.map(str::to_owned));
         self.run(count, fetch).await
     }
 
-    async fn run<T>(
-        &self,
-        count: &AtomicU64,
-        operation: impl Future<Output = object_store::Result<T>>,
+    /// Once; and once more when it was denied, and the secrets have changed since the client was made.
+    async fn run<T, O>(
+        self: &Arc<Self>,
+        count: &Arc<AtomicU64>,
+        operation: impl Fn(Arc<dyn ObjectStore>) -> O,
+    ) -> Result<T, Failure>
+    where
+        T: Send + 'static,
+        O: Future<Output = object_store::Result<T>> + Send + 'static,
+    {
+        let (store, renewal) = match &self.client {
+            Client::Fixed(store) => (Arc::clone(store), None),
+            Client::Renewed(renewal) => (renewal.client(), Some(renewal)),
+        };
+        let outcome = self.run_once(count, operation(Arc::clone(&store))).await;
+        let is_denied = outcome.as_ref().is_err_and(|failure| failure.reason == Reason::Denied);
+        match renewal.filter(|_| is_denied).and_then(|renewal| renewal.after_denial(&store)) {
+            Some(newer) => self.run_once(count, operation(newer)).await,
+            None => outcome,
+        }
+    }
+
+    async fn run_once<T: Send + 'static>(
+        self: &Arc<Self>,
+        count: &Arc<AtomicU64>,
+        operation: impl Future<Output = object_store::Result<T>> + Send + 'static,
     ) -> Result<T, Failure> {
         let place = self.places.acquire().await;
         let role = self.enter()?;
         // counted before it runs: the reading's deadline may end it
         count.fetch_add(1, Ordering::Relaxed);
+        if role == Role::Usual {
+            let outcome = self.complete(role, operation, count).await;
+            drop(place);
+            return outcome;
+        }
+        // whoever is answered late must not hold up the round in which it is only tried: the next one knows
+        let (store, count) = (Arc::clone(self), Arc::clone(count));
+        let trial = tokio::spawn(async move { store.complete(role, operation, &count).await });
+        match tokio::time::timeout(PATIENCE_WITH_A_TRIAL, trial).await {
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(_)) | Err(_) => Err(self.refusal()),
+        }
+    }
+
+    async fn complete<T>(
+        &self,
+        role: Role,
+        operation: impl Future<Output = object_store::Result<T>>,
+        count: &AtomicU64,
+    ) -> Result<T, Failure> {
         let (outcome, answers) = self.limited(operation, role).await?;
         count.fetch_add(answers.requests.saturating_sub(1), Ordering::Relaxed);
-        drop(place);
         let outcome = outcome.map_err(|error| classify(&error, answers));
-        self.note(role, outcome.as_ref().map_or_else(|failure| failure.verdict, |_| Verdict::Answers));
+        match &outcome {
+            Ok(_) => self.note(role, Verdict::Answers, None),
+            Err(failure) => self.note(role, failure.verdict, Some(failure.reason)),
+        }
         outcome
     }
 
     async fn limited<T>(&self, operation: impl Future<Output = T>, role: Role) -> Result<(T, Answers), Failure> {
         let Some(limit) = self.limit else { return Ok(noting(operation).await) };
         tokio::time::timeout(limit, noting(operation)).await.map_err(|_| {
-            self.note(role, Verdict::Silent);
+            self.note(role, Verdict::Silent, Some(Reason::TimedOut));
             let words = format!("no answer within {}", humantime::format_duration(limit));
             Failure { reason: Reason::TimedOut, words, verdict: Verdict::Silent }
         })
@@ -130,36 +195,73 @@ impl SharedStore {
         let now = Instant::now();
         if until <= now {
             rest.is_tried = true;
-            // in case that the reading's deadline ends the trial before it has an answer
+            // in case that the trial never has an answer
             rest.until = Some(now + FIRST_REST);
             return Ok(Role::Trial);
         }
-        let words = if rest.is_tried {
-            format!("the store {}; one request is trying whether it is back", rest.why)
-        } else {
-            let left = until.saturating_duration_since(now).as_secs_f64();
-            format!("the store {}; it is asked again in {left:.1} s", rest.why)
+        drop(rest);
+        Err(self.refusal())
+    }
+
+    fn refusal(&self) -> Failure {
+        let refusal = |reason: Option<Reason>, words| Failure {
+            reason: reason.unwrap_or(Reason::Unreachable),
+            words,
+            verdict: Verdict::Answers,
         };
-        Err(Failure { reason: Reason::Unreachable, words, verdict: Verdict::Answers })
+        let Some(rest) = self.rest() else { return refusal(None, String::new()) };
+        let why = rest.why;
+        let words = match rest.until {
+            Some(until) if !rest.is_tried => {
+                let left = until.saturating_duration_since(Instant::now()).as_secs_f64();
+                format!("the store {why}; it is asked again in {left:.1} s")
+            }
+            _ => format!("the store {why}; one request is trying whether it is back"),
+        };
+        refusal(rest.reason, words)
     }
 
     /// Requests that were under way together fail together: that is one rest, not many.
-    fn note(&self, role: Role, verdict: Verdict) {
+    fn note(&self, role: Role, verdict: Verdict, reason: Option<Reason>) {
         let Some(mut rest) = self.rest() else { return };
         if role == Role::Usual && rest.until.is_some() {
             return;
         }
-        let (why, longest) = match verdict {
+        let (why, longest, at_least) = match verdict {
             Verdict::Answers => {
                 *rest = Rest::default();
                 return;
             }
-            Verdict::Throttles => ("asked for fewer requests", LONGEST_REST),
-            Verdict::Silent => ("did not answer a moment ago", LONGEST_REST_OF_SILENT),
+            Verdict::Throttles { at_least } => ("asked for fewer requests", LONGEST_REST, at_least),
+            Verdict::Silent => ("did not answer a moment ago", LONGEST_REST_OF_SILENT, None),
         };
         let length = FIRST_REST.saturating_mul(1 << rest.rests.min(10)).min(longest);
-        let until = Some(Instant::now() + jittered(length));
-        *rest = Rest { until, rests: rest.rests + 1, is_tried: false, why };
+        let at_least = at_least.unwrap_or_default().min(LONGEST_REST);
+        let until = Some(Instant::now() + jittered(length).max(at_least));
+        *rest = Rest { until, rests: rest.rests + 1, is_tried: false, why, reason };
+    }
+}
+
+async fn fetch(store: Arc<dyn ObjectStore>, file: Path, unless: Option<String>) -> object_store::Result<Fetched> {
+    let options = GetOptions::default().with_if_none_match(unless.as_deref());
+    let answer = match store.get_opts(&file, options).await {
+        Ok(answer) if answer.meta.size > LARGEST_FILE => return Ok(Fetched::TooLarge(answer.meta.size)),
+        Ok(answer) => answer,
+        Err(object_store::Error::NotModified { .. }) => return Ok(Fetched::Unchanged),
+        Err(error) if is_missing(&error) => return Ok(Fetched::Missing),
+        Err(error) => return Err(error),
+    };
+    // some stores do not know conditions, and send the file
+    if let (Some(unless), Some(tag)) = (&unless, &answer.meta.e_tag)
+        && is_same_tag(unless, tag)
+    {
+        return Ok(Fetched::Unchanged);
+    }
+    let meta = answer.meta.clone();
+    match answer.bytes().await {
+        Ok(bytes) => Ok(Fetched::File(meta, bytes)),
+        Err(error) if is_missing(&error) => Ok(Fetched::Missing),
+        Err(error) => Err(error),
     }
 }
 
@@ -169,6 +271,11 @@ enum Role {
     Usual,
     /// It finds out whether the store is back.
     Trial,
+}
+
+/// Whether two tags are of the same content. Azure quotes them with a file, and not in a listing.
+pub(super) fn is_same_tag(one: &str, other: &str) -> bool {
+    one.trim_matches('"') == other.trim_matches('"')
 }
 
 /// Between three quarters of a time and all of it, so that those who wait together do not come back together.

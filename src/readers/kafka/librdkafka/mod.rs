@@ -1,10 +1,12 @@
-//! The three librdkafka calls that rust-rdkafka lacks or gets wrong: ListOffsets, DescribeTopics, DescribeConfigs.
+//! The librdkafka calls that rust-rdkafka lacks or gets wrong: ListOffsets and the ends of logs, DescribeTopics,
+//! DescribeConfigs, the cluster's id.
 //!
 //! The only place of the program with unsafe code. Each function takes a client and slices, waits on a queue of its
 //! own, and returns owned values; no pointer of librdkafka outlives a call. The argument for safety, in words:
 //!
 //! - Whatever librdkafka hands to us to free sits in an [`Owned`] from its first moment, and is freed once.
 //! - What an event contains is read while the event is held, and copied.
+//! - The tests run under valgrind (`tests/memcheck`): nothing is read or freed wrongly, and nothing leaks.
 //! - The client outlives the call, since the call borrows it. librdkafka is thread-safe by its own documentation.
 //! - A queue lives for one call. A result that comes after we stopped waiting is dropped by librdkafka with the queue.
 //! - Error codes come from the wire. Rust's enums are closed and an unlisted code in one is undefined behaviour, so
@@ -26,7 +28,7 @@ mod offsets;
 mod topics;
 
 pub(super) use configs::describe_configs;
-pub(super) use offsets::{Found, Isolation, Spec, list_offsets};
+pub(super) use offsets::{Asked, Found, Isolation, Rows, Spec, ends, list_offsets};
 pub(super) use topics::{Described, describe_topics};
 
 /// How much longer than the request we wait for its result: librdkafka answers its own time-outs.
@@ -89,6 +91,18 @@ impl<T> Drop for Owned<T> {
     fn drop(&mut self) {
         // SAFETY: `new` took the promise that this pointer is ours, and `drop` runs once.
         unsafe { (self.free)(self.pointer.as_ptr()) }
+    }
+}
+
+/// The cluster's id, once a broker said it. rust-rdkafka has this call too, and never frees what it is given.
+pub(super) fn cluster_id(client: &Client<Context>, timeout: Duration) -> Option<String> {
+    // SAFETY: the client is alive; what comes back is null, or a string of ours to copy and to free, once, by
+    // librdkafka's own function.
+    unsafe {
+        let id = NonNull::new(raw::rd_kafka_clusterid(client.native_ptr(), millis(timeout)))?;
+        let words = text(id.as_ptr());
+        raw::rd_kafka_mem_free(client.native_ptr(), id.as_ptr().cast());
+        Some(words)
     }
 }
 

@@ -3,17 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use object_store::ObjectStoreExt;
 use object_store::memory::InMemory;
 use object_store::path::Path;
-use object_store::{ObjectStore, ObjectStoreExt};
 
 use super::{DEADLINE, ENTRY};
 use crate::checkpoint::CheckpointReading;
 use crate::measures::BatchId;
 use crate::readers::CheckpointReader;
-use crate::readers::stores::checkpoint_store::{CheckpointStore, RequestCounts};
-use crate::readers::stores::location;
-use crate::readers::stores::shared::SharedStore;
+use crate::readers::stores::{CheckpointStore, RequestCounts, Stores};
 
 /// A checkpoint in memory, one reader that remembers, and as many as wanted that do not.
 struct Watched {
@@ -53,6 +51,14 @@ impl Watched {
         (reading, RequestCounts { list: after.list - before.list, get: after.get - before.get })
     }
 
+    /// Reads, and tells the requests.
+    async fn seen(&self) -> RequestCounts {
+        let before = self.reader.requests();
+        self.reader.read(DEADLINE).await.unwrap();
+        let after = self.reader.requests();
+        RequestCounts { list: after.list - before.list, get: after.get - before.get }
+    }
+
     async fn cost(&self) -> (u64, u64) {
         let (_, requests) = self.read().await;
         (requests.list, requests.get)
@@ -60,8 +66,9 @@ impl Watched {
 }
 
 fn reader(store: &Arc<InMemory>) -> CheckpointStore {
-    let store: Arc<dyn ObjectStore> = Arc::<InMemory>::clone(store);
-    CheckpointStore::new(Arc::new(SharedStore::new(store, 4, None)), location::parse("s3://memory/cp").unwrap())
+    let mut stores = Stores::default();
+    stores.replace("s3://memory", Arc::<InMemory>::clone(store)).unwrap();
+    stores.open("s3://memory/cp", None).unwrap()
 }
 
 #[tokio::test]
@@ -100,9 +107,26 @@ async fn damage_at_the_newest_batch_is_seen_at_the_next_reading() {
     query.cost().await;
     query.delete("commits/6").await;
     assert!(query.read().await.0.batch_open);
-    query.cost().await;
     query.write("offsets/6", &ENTRY.replace('5', "9")).await;
     assert_ne!(query.cost().await, (0, 2));
+}
+
+/// An edit of the newest committed entry used to be noticed after up to ten minutes.
+#[tokio::test]
+async fn an_entry_that_is_rewritten_in_place_is_noticed_at_the_second_reading_at_the_latest() {
+    for (committed, edited) in [(&[4, 5, 6][..], "offsets/6"), (&[4, 5, 6], "commits/6"), (&[4, 5], "offsets/5")] {
+        for idle in [1, 2] {
+            let query = Watched::with_batches(&[4, 5, 6], committed).await;
+            for _ in 0..=idle {
+                query.cost().await;
+            }
+            query.write(edited, if edited.starts_with('c') { "v1\n{ }" } else { "v1\n\n{\"orders\":{\"0\":3}}" }).await;
+            let costs = [query.seen().await, query.seen().await];
+            assert!(costs.iter().any(|requests| requests.list == 2), "{edited} after {idle}: {costs:?}");
+            // `cost` compares with what a reader sees that remembers nothing
+            query.cost().await;
+        }
+    }
 }
 
 #[tokio::test]

@@ -85,15 +85,6 @@ async fn a_checkpoint_without_metadata_is_read_with_a_problem() {
     assert_eq!(reading.sources[0].committed_from.as_deref(), Some("offsets/1"));
 }
 
-#[tokio::test]
-async fn a_file_that_no_checkpoint_holds_is_refused_by_name() {
-    let root = healthy();
-    fs::File::create(root.path().join("offsets/2")).unwrap().set_len(33 * 1024 * 1024).unwrap();
-    let unread = read(root.path()).await.unwrap_err();
-    assert_eq!(unread.reason, Reason::Malformed);
-    assert!(unread.detail.contains("offsets/2 holds 34603008 bytes"), "{unread}");
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_file_that_is_being_written_is_waited_for() {
     let root = healthy();

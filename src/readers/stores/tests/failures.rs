@@ -11,8 +11,8 @@ use object_store::throttle::{ThrottleConfig, ThrottledStore};
 
 use crate::measures::{Reason, Unread};
 use crate::readers::CheckpointReader;
-use crate::readers::stores::shared::SharedStore;
-use crate::readers::stores::{StoreKind, StoreSettings, Stores};
+use crate::readers::stores::shared::{Fetched, SharedStore};
+use crate::readers::stores::{StoreKind, StoreSecret, StoreSettings, Stores};
 
 const DEADLINE: Duration = Duration::from_secs(3);
 
@@ -42,7 +42,7 @@ impl Server {
         let mut settings = StoreSettings::new(StoreKind::S3);
         settings.endpoint = Some(self.endpoint.clone());
         settings.access_key_id = Some("AKIAEXAMPLE".to_owned());
-        settings.secret_access_key = Some("hunter2".to_owned());
+        settings.secret_access_key = Some(StoreSecret::given("hunter2"));
         settings.allow_http = true;
         Stores::new([("lake".to_owned(), settings)].into(), DEADLINE)
     }
@@ -118,21 +118,81 @@ async fn a_store_that_throttles_is_left_alone_by_all_its_queries() {
     assert_eq!(server.asked(), asked);
 }
 
+/// The header's words end the status line here: the server writes what follows on a line of its own.
+#[tokio::test]
+async fn a_store_that_says_how_long_is_left_alone_so_long() {
+    for (status, least, most) in [
+        ("503 Slow Down\r\nRetry-After: 120", 119.0, 120.0),
+        ("429 Too Many Requests\r\nRetry-After: 40", 39.0, 40.0),
+        ("503 Slow Down\r\nRetry-After: 86400", 299.0, 300.0),
+        ("503 Slow Down\r\nRetry-After: 1", 3.0, 5.0),
+        ("503 Slow Down\r\nRetry-After: soon", 3.0, 5.0),
+    ] {
+        let server = Server::answering(status, "");
+        let store = server.stores().open("s3a://bucket/cp", Some("lake")).unwrap();
+        store.read(DEADLINE).await.unwrap_err();
+        let unread = store.read(DEADLINE).await.unwrap_err();
+        let (_, rest) = unread.detail.split_once("it is asked again in ").unwrap();
+        let rest: f64 = rest.trim_end_matches(" s").parse().unwrap();
+        assert!((least..=most).contains(&rest), "{status}: {unread}");
+    }
+}
+
+/// Whoever is sent in a circle never gets an answer with a status that would tell it.
+#[tokio::test]
+async fn redirects_are_told_as_such() {
+    let elsewhere = Server::answering("403 Forbidden", "<Error><Code>AccessDenied</Code></Error>");
+    let to = |place: &str| {
+        let line = format!("307 Temporary Redirect\r\nLocation: {place}/bucket/cp/metadata");
+        Server::answering(line.leak(), "")
+    };
+    let unread_there = unread(&to(&elsewhere.endpoint)).await;
+    assert_eq!(unread_there.reason, Reason::Denied, "{unread_there}");
+    assert_eq!(elsewhere.asked(), 1);
+    let circle = Server::answering("301 Moved Permanently\r\nLocation: /bucket/cp/metadata", "");
+    let unread = unread(&circle).await;
+    assert_eq!(unread.reason, Reason::Unreachable, "{unread}");
+    assert!(unread.detail.contains("redirect"), "{unread}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn after_a_rest_one_request_tries_alone_and_the_rests_grow() {
     let an_hour = ThrottleConfig { wait_get_per_call: Duration::from_secs(3600), ..ThrottleConfig::default() };
     let hanging = Arc::new(ThrottledStore::new(InMemory::new(), an_hour));
-    let store = SharedStore::new(hanging, 4, Some(Duration::from_secs(1)));
-    let count = std::sync::atomic::AtomicU64::new(0);
+    let store = Arc::new(SharedStore::new(hanging, 4, Some(Duration::from_millis(500))));
+    let count = Arc::default();
     let fetch = async || store.fetch(&"a".into(), None, &count).await.unwrap_err();
-    let asked = || count.load(Ordering::Relaxed);
+    let asked = || Arc::<std::sync::atomic::AtomicU64>::as_ref(&count).load(Ordering::Relaxed);
     assert_eq!(fetch().await.reason, Reason::TimedOut);
     for rest in [5, 10, 20, 20] {
-        assert_eq!(fetch().await.reason, Reason::Unreachable);
+        let resting = fetch().await;
+        assert!(resting.words.contains("it is asked again in"), "{}", resting.words);
+        // nothing new is known: a reason that changed would be news in the log
+        assert_eq!(resting.reason, Reason::TimedOut);
         let before = asked();
         tokio::time::advance(Duration::from_secs(rest)).await;
         let (trial, other) = tokio::join!(fetch(), fetch());
-        assert_eq!((trial.reason, other.reason, asked()), (Reason::TimedOut, Reason::Unreachable, before + 1));
+        assert_eq!((trial.reason, other.reason, asked()), (Reason::TimedOut, Reason::TimedOut, before + 1));
         assert!(other.words.contains("one request is trying"), "{}", other.words);
     }
+}
+
+/// A trial used to hold up the whole round, as long as a request may take, again and again while the store hung.
+#[tokio::test(start_paused = true)]
+async fn a_trial_that_hangs_costs_a_reading_a_second_and_one_that_ends_late_is_known_to_the_next() {
+    let wait =
+        |seconds| ThrottleConfig { wait_get_per_call: Duration::from_secs(seconds), ..ThrottleConfig::default() };
+    let slow = Arc::new(ThrottledStore::new(InMemory::new(), wait(3600)));
+    let client: Arc<dyn object_store::ObjectStore> = Arc::<ThrottledStore<InMemory>>::clone(&slow);
+    let store = Arc::new(SharedStore::new(client, 4, Some(Duration::from_secs(9))));
+    let count = Arc::default();
+    store.fetch(&"a".into(), None, &count).await.unwrap_err();
+    slow.config_mut(|config| *config = wait(4));
+    tokio::time::advance(Duration::from_secs(5)).await;
+    let began = tokio::time::Instant::now();
+    let trial = store.fetch(&"a".into(), None, &count).await.unwrap_err();
+    assert!(trial.words.contains("one request is trying"), "{}", trial.words);
+    assert_eq!(began.elapsed(), Duration::from_secs(1));
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    assert!(matches!(store.fetch(&"a".into(), None, &count).await, Ok(Fetched::Missing)));
 }

@@ -1,11 +1,7 @@
 //! What is written, and which place it means.
 
-use crate::readers::stores::location::{Address, parse};
-use crate::readers::stores::{StoreError, StoreKind, StoreSettings, Stores};
-
-fn shown(location: &str) -> Result<String, StoreError> {
-    parse(location).map(|place| place.display)
-}
+use crate::readers::stores::location::{Address, parse, shown};
+use crate::readers::stores::{StoreError, StoreKind, StoreSecret, StoreSettings, Stores};
 
 #[test]
 fn a_path_or_a_file_url_is_a_place_on_this_machine() {
@@ -62,6 +58,27 @@ fn urls_are_understood_as_spark_users_write_them() {
 }
 
 #[test]
+fn what_is_shown_can_be_given_again() {
+    for (location, expected) in [
+        ("/", "file://"),
+        ("file:///", "file://"),
+        ("file://localhost", "file://"),
+        ("hdfs:///", "hdfs://"),
+        ("hdfs:/", "hdfs://"),
+        ("viewfs:////", "viewfs://"),
+        ("hdfs:///cp/", "hdfs:///cp"),
+        ("s3a://lake//", "s3a://lake"),
+        ("/a b%20/?#*:@", "file:///a b%20/?#*:@"),
+        ("/data/a:b@c", "file:///data/a:b@c"),
+    ] {
+        assert_eq!(shown(location).unwrap(), expected, "{location}");
+        assert_eq!(shown(expected).unwrap(), expected);
+        let (one, other) = (parse(location).unwrap(), parse(expected).unwrap());
+        assert_eq!((one.address, one.root), (other.address, other.root), "{location}");
+    }
+}
+
+#[test]
 fn what_can_not_be_read_is_refused_with_a_word_on_what_to_write() {
     let databricks = "can only be read through Databricks itself; give the cloud URL under it, such as \
                       s3://bucket/path or abfss://container@account.dfs.core.windows.net/path";
@@ -71,6 +88,7 @@ fn what_can_not_be_read_is_refused_with_a_word_on_what_to_write() {
         ("file://server/orders", "\"file://server/orders\" names the host \"server\"; write file:///path".to_owned()),
         ("/nowhere/at/../all", "\"/nowhere/at/../all\" is no path here".to_owned()),
         ("dbfs:/checkpoints/orders", format!("\"dbfs:/checkpoints/orders\" {databricks}")),
+        ("dbfs:/Volumes/main/bronze/cp", format!("\"dbfs:/Volumes/main/bronze/cp\" {databricks}")),
         ("/Volumes/main/bronze/cp", format!("\"/Volumes/main/bronze/cp\" {databricks}")),
         ("/dbfs/mnt/cp", format!("\"/dbfs/mnt/cp\" {databricks}")),
         (
@@ -105,6 +123,12 @@ fn a_location_with_a_secret_is_refused_and_not_repeated() {
         "az://lake/cp?sv=2024&sig=hunter2",
         "https://acct.blob.core.windows.net/lake/cp?sv=2024&SIG=hunter2",
         "s3a://lake/cp?X-Amz-Signature=hunter2",
+        // where no password helps, too
+        "file://user:hunter2@server/cp",
+        "dbfs://user:hunter2@workspace/cp",
+        "adl://user:hunter2@lake/cp",
+        "ftp://user:hunter2@host/cp",
+        "3s://user:hunter2@lake/cp",
     ] {
         let error = format!("{0} {0:?}", shown(location).unwrap_err());
         assert!(!error.contains("hunter2") && error.contains("must not hold a password"), "{error}");
@@ -132,11 +156,13 @@ fn settings_print_no_secret() {
         &mut settings.secret_access_key,
         &mut settings.session_token,
         &mut settings.account_key,
+        &mut settings.connection_string,
         &mut settings.sas_token,
         &mut settings.client_secret,
-        &mut settings.proxy,
     ] {
-        *secret = Some("hunter2".to_owned());
+        *secret = Some(StoreSecret::given("hunter2"));
     }
-    assert!(!format!("{settings:?}").contains("hunter2"));
+    settings.proxy = Some("hunter2".to_owned());
+    let secrets = settings.secrets().unwrap();
+    assert!(!format!("{settings:?} {:?} {secrets:?}", settings.client_secret).contains("hunter2"));
 }

@@ -3,6 +3,10 @@ mod directories;
 mod failures;
 mod globs;
 mod locations;
+mod names;
+mod sizes;
+mod races;
+mod secrets;
 
 use std::fs;
 use std::time::Duration;

@@ -1,0 +1,4 @@
+//! What is watched of what was found.
+
+mod roster;
+mod sources;

@@ -32,7 +32,7 @@ use crate::process::clock;
 use crate::process::exit_code::ExitCode;
 use crate::rounds::board::Board;
 use crate::rounds::{self, AT_ONCE};
-use crate::web::{self, RulesFormat, WebState};
+use crate::web::{self, RulesFormat, Sources, WebState};
 
 pub use looks::with_found;
 pub use stores::{StoreSecretError, store_settings};
@@ -78,7 +78,7 @@ pub async fn start(config: Config) -> anyhow::Result<Running> {
         board.set_discovery(DiscoveryRound::waiting(&discovery.name));
     }
     let stop = CancellationToken::new();
-    let state = web_state(Arc::clone(&board), config, stop.clone());
+    let state = web_state(Arc::clone(&board), &ledger, &config, stop.clone());
     let server = tokio::spawn(web::serve(listener, web::router(state), stop.clone()));
     info!(address = %address, clusters = clusters.len(), discoveries = discoveries.len(), "listening");
 
@@ -107,16 +107,28 @@ async fn open_ledger(config: &Config, tasks: &mut JoinSet<()>) -> Result<(Arc<dy
     Ok((Arc::new(ledger), health))
 }
 
-fn web_state(board: Arc<Board>, config: Config, stop: CancellationToken) -> WebState {
-    let effective: Arc<str> = effective_toml(&config).into();
-    let inputs = alert_inputs(&config);
+fn web_state(board: Arc<Board>, ledger: &Arc<dyn Ledger>, config: &Config, stop: CancellationToken) -> WebState {
+    let effective: Arc<str> = effective_toml(config).into();
+    let inputs = alert_inputs(config);
     let file = alerts::rendered(&inputs, &alerts::Format::Prometheus);
     let object = alerts::rendered(&inputs, &alerts::Format::PrometheusRule(alerts::ObjectMeta::default()));
     let rules = move |format| match format {
         RulesFormat::Prometheus => file.clone(),
         RulesFormat::PrometheusRule => object.clone(),
     };
-    WebState::new(board, Arc::new(clock::now), Arc::new(move || effective.to_string()), Arc::new(rules), stop)
+    WebState::new(Sources {
+        board,
+        ledger: Arc::downgrade(ledger),
+        brokers: config
+            .clusters
+            .iter()
+            .map(|(name, cluster)| (name.clone(), cluster.bootstrap_servers.clone()))
+            .collect(),
+        clock: Arc::new(clock::now),
+        config: Arc::new(move || effective.to_string()),
+        rules: Arc::new(rules),
+        stopping: stop,
+    })
 }
 
 impl Running {

@@ -10,9 +10,12 @@ use brinkwatch::metrics::catalogue;
 use serde_json::Value;
 
 /// Units that the panels may use; Grafana takes a misspelt one for a suffix.
-const UNITS: [&str; 5] = ["bool", "ops", "percentunit", "s", "short"];
+const UNITS: [&str; 6] = ["bool", "bytes", "ops", "percentunit", "s", "short"];
 /// What Prometheus adds to every series it scrapes.
 const TARGET_LABELS: [&str; 2] = ["instance", "job"];
+/// What stands beside the catalogue: the standard metrics of a process, and what Prometheus says of a scrape.
+const OTHERS: [&str; 4] =
+    ["process_cpu_seconds_total", "process_resident_memory_bytes", "process_open_fds", "scrape_samples_scraped"];
 
 fn dashboards() -> Vec<(String, Value)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("dashboards");
@@ -103,8 +106,11 @@ fn variables_are_the_usual_ones() {
         let names: BTreeSet<&str> = others.iter().map(|one| one["name"].as_str().unwrap()).collect();
         assert!(names.is_superset(&BTreeSet::from(TARGET_LABELS)), "{file}: {names:?}");
         for one in others {
-            assert_eq!(one["multi"], true, "{file}: {one}");
-            assert_eq!(one["allValue"], ".+", "{file}: {one}");
+            // A dashboard about one thing lets one be chosen; where more can be, all can be.
+            let is_target = TARGET_LABELS.iter().any(|label| one["name"] == *label);
+            assert!(one["multi"] == true || !is_target && one["multi"] == false, "{file}: {one}");
+            assert_eq!(one["includeAll"], one["multi"], "{file}: {one}");
+            assert_eq!(one["allValue"] == ".+", one["multi"] == true, "{file}: {one}");
             assert_eq!(one["refresh"], 2, "{file}: refreshed when the time changes");
             assert_eq!(one["datasource"]["uid"], "${datasource}", "{file}: {one}");
             let metric = selectors(one["definition"].as_str().unwrap())[0].0;
@@ -146,7 +152,12 @@ fn metrics_and_labels_are_in_the_catalogue() {
     for (file, dashboard) in dashboards() {
         for (title, expression) in expressions(&dashboard) {
             let selectors = selectors(expression);
-            assert!(!selectors.is_empty(), "{file}: {title} asks for no metric: {expression}");
+            let other = OTHERS.iter().find(|name| expression.contains(**name));
+            assert!(
+                !selectors.is_empty()
+                    || other.is_some_and(|_| expression.contains("{job=~\"$job\", instance=~\"$instance\"}")),
+                "{file}: {title} asks for no metric: {expression}"
+            );
             for (name, matchers) in selectors {
                 let metric = catalogue::find(name).unwrap_or_else(|| panic!("{file}: {title} asks for {name}"));
                 for label in matched_labels(matchers) {
@@ -156,9 +167,10 @@ fn metrics_and_labels_are_in_the_catalogue() {
             }
             let grouped = expression.split("by (").skip(1).map(|rest| rest.split(')').next().unwrap());
             for label in grouped.flat_map(identifiers) {
-                let known = catalogue::all()
-                    .iter()
-                    .any(|metric| expression.contains(metric.name) && metric.labels.contains(&label));
+                let known = TARGET_LABELS.contains(&label)
+                    || catalogue::all()
+                        .iter()
+                        .any(|metric| expression.contains(metric.name) && metric.labels.contains(&label));
                 assert!(known, "{file}: {title} groups by {label}");
             }
         }
@@ -182,6 +194,23 @@ fn every_query_follows_the_variables_of_its_dashboard() {
                     assert_eq!(has_it, used, "{file}: {title}: {name} and ${variable}");
                 }
             }
+        }
+    }
+}
+
+/// Overview first, then the details by a link: each dashboard leads to the others.
+#[test]
+fn each_dashboard_leads_to_the_others() {
+    let all = dashboards();
+    let names: BTreeSet<&str> = all.iter().map(|(_, dashboard)| dashboard["uid"].as_str().unwrap()).collect();
+    assert_eq!(names, BTreeSet::from(["brinkwatch-fleet", "brinkwatch-query", "brinkwatch-watcher"]));
+    for (file, dashboard) in &all {
+        let to_tagged =
+            list(dashboard, "/links").iter().any(|link| link["tags"][0] == "brinkwatch" && link["keepTime"] == true);
+        assert!(to_tagged && list(dashboard, "/tags").iter().any(|tag| tag == "brinkwatch"), "{file}");
+        for link in dashboard.to_string().split("/d/").skip(1) {
+            let uid = link.split(['?', '"']).next().unwrap();
+            assert!(names.contains(uid), "{file} leads to {uid}");
         }
     }
 }

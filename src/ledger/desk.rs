@@ -130,6 +130,19 @@ impl Desk {
         Ok(shelf::memories(&mut self.connection, cluster).await?.0)
     }
 
+    /// The newest gaps, so many at most, the newest record first.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    pub async fn newest_gaps(&mut self, at_most: u32) -> Result<Vec<Gap>, DeskError> {
+        // What is open matters most: it is never cut off by what was settled later.
+        let sql = format!(
+            "SELECT {COLUMNS} FROM streaming_gaps ORDER BY recovery_status = 'open' DESC, id DESC LIMIT {at_most}"
+        );
+        let rows = sqlx::query(&sql).fetch_all(&mut self.connection).await?;
+        Ok(rows.iter().map(gap_of).collect::<Result<_, _>>()?)
+    }
+
     /// The gap with this number.
     ///
     /// # Errors

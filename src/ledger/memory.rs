@@ -74,6 +74,13 @@ impl Ledger for MemoryLedger {
         ready(Vec::new()).boxed()
     }
 
+    fn gaps(&self) -> BoxFuture<'_, Option<Vec<Gap>>> {
+        let book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut gaps: Vec<Gap> = book.all().cloned().collect();
+        gaps.sort_by_key(|gap| std::cmp::Reverse(gap.detected_at));
+        ready(Some(gaps)).boxed()
+    }
+
     fn remember(&self, round: RoundNotes) -> BoxFuture<'_, Remembered> {
         ready(self.remembered(&round.cluster, &round.findings)).boxed()
     }

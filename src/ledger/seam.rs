@@ -25,6 +25,10 @@ pub trait Ledger: Send + Sync + Debug {
     /// What people acknowledged and no round has heard of yet. Asked at the beginning of each round.
     fn acknowledgements(&self, cluster: &str) -> BoxFuture<'_, Vec<Acknowledgement>>;
 
+    /// Every gap, the newest record first, for a page; absent while the ledger does not answer. A round never waits for
+    /// it.
+    fn gaps(&self) -> BoxFuture<'_, Option<Vec<Gap>>>;
+
     /// Remembers a round, whole or not at all.
     fn remember(&self, round: RoundNotes) -> BoxFuture<'_, Remembered>;
 }

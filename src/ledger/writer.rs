@@ -13,10 +13,11 @@ use futures::future::BoxFuture;
 use sqlx::Connection;
 use sqlx::sqlite::SqliteConnection;
 use thiserror::Error;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::time::timeout;
 use tracing::{error, info, warn};
 
+use super::desk::{Desk, DeskError};
 use super::gap::Gap;
 use super::lock;
 use super::memory::Book;
@@ -31,6 +32,9 @@ pub const FILE_NAME: &str = "brinkwatch.sqlite";
 
 /// A round waits so long for the ledger, and is published all the same. More than a writer waits for its turn.
 const PATIENCE: Duration = Duration::from_secs(8);
+
+/// A page and an answer tell no more gaps than these; the command tells all.
+const GAPS_SHOWN: u32 = 10_000;
 
 /// So many events are kept while the file cannot be written; then the oldest go.
 const EVENTS_KEPT: usize = 10_000;
@@ -74,6 +78,8 @@ enum Request {
 #[derive(Debug)]
 pub struct FileLedger {
     requests: mpsc::Sender<Request>,
+    /// Where pages read for themselves, one at a time.
+    reading: Mutex<PathBuf>,
 }
 
 /// A ledger, and the one task that writes its file.
@@ -107,7 +113,11 @@ impl FileLedger {
         }
         let (requests, inbox) = mpsc::channel(64);
         let health = writer.health();
-        Ok(Opened { ledger: Self { requests }, health, writer: writer.run(inbox).boxed() })
+        Ok(Opened {
+            ledger: Self { requests, reading: Mutex::new(folder.to_owned()) },
+            health,
+            writer: writer.run(inbox).boxed(),
+        })
     }
 
     async fn ask<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> Request) -> Option<T> {
@@ -140,6 +150,27 @@ impl Ledger for FileLedger {
         async move {
             let heard = timeout(PATIENCE, self.ask(|reply| Request::Acknowledgements(cluster, reply))).await;
             heard.ok().flatten().unwrap_or_default()
+        }
+        .boxed()
+    }
+
+    /// By a connection of its own, for which the writer does not wait.
+    fn gaps(&self) -> BoxFuture<'_, Option<Vec<Gap>>> {
+        let read = async {
+            let folder = self.reading.lock().await;
+            let mut desk = Desk::open_to_read(&folder).await?;
+            desk.newest_gaps(GAPS_SHOWN).await
+        };
+        async move {
+            match timeout(PATIENCE, read).await {
+                Ok(Ok(gaps)) => Some(gaps),
+                // Before the first round nothing was ever written.
+                Ok(Err(DeskError::NotThere { .. })) | Err(_) => None,
+                Ok(Err(cause)) => {
+                    warn!(error = chain(&cause), "the gaps cannot be read for a page");
+                    None
+                }
+            }
         }
         .boxed()
     }

@@ -1,6 +1,7 @@
 //! What hangs on the board: one finished round of one cluster, as plain values.
 
 mod discovery;
+mod history;
 mod stale;
 #[cfg(test)]
 mod tests;
@@ -11,8 +12,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::history::{History, HistoryPoint, Span, total_lag, worst_headroom};
 use crate::judgement::{
     Certainty, EventKind, PartitionProblem, PartitionState, PartitionVerdict, QuerySettings, QueryState, QueryVerdict,
+    Restart,
 };
 use crate::measures::{Moment, Reason, TopicName, Unread};
 use crate::retention::ClusterReading;
@@ -114,6 +117,19 @@ pub struct QueryRound {
     pub remembered: Option<Totals>,
     /// What the judgement said; absent before the first round. Shared, since a page keeps it while it is written.
     pub verdict: Option<Arc<QueryVerdict>>,
+    /// What a restart would do; absent while the round is too old or none has ended.
+    pub restarts: Option<Restarts>,
+    /// What headroom and lag were since the process started. Shared, since it only changes when a round ends.
+    pub history: Arc<History>,
+}
+
+/// What Spark would do if the query were started again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Restarts {
+    /// With failOnDataLoss as it is configured.
+    pub configured: Restart,
+    /// With failOnDataLoss=false.
+    pub forced: Restart,
 }
 
 impl QueryRound {
@@ -130,6 +146,8 @@ impl QueryRound {
             gaps_unresolved: None,
             remembered: Some(Totals::default()),
             verdict: None,
+            restarts: None,
+            history: Arc::default(),
         }
     }
 

@@ -3,11 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::checkpoints::CheckpointPoll;
 use super::round::Found;
 use super::state::{ClusterState, count};
 use super::targets::{ClusterTarget, QueryTarget};
-use crate::measures::{Moment, TopicName};
-use crate::metrics::snapshot::{ClusterRound, Polls, QueryRound, TopicTotals, Totals};
+use crate::judgement::{QueryVerdict, Restart, predict};
+use crate::measures::{Moment, TopicName, Unread};
+use crate::metrics::snapshot::{
+    ClusterRound, History, Polls, QueryRound, Restarts, TopicTotals, Totals, total_lag, worst_headroom,
+};
 use crate::retention::{ClusterReading, TopicSight};
 
 /// Counts the polls of the round and puts together what is told of it.
@@ -21,6 +25,8 @@ pub(super) fn cluster_round(target: &ClusterTarget, state: &mut ClusterState, fo
         told.polls = polls.clone();
         let gaps = state.gaps_unresolved.as_ref();
         told.gaps_unresolved = gaps.map(|gaps| gaps.get(&query.name).cloned().unwrap_or_default());
+        told.restarts = Some(restarts(query, &poll, found.cluster.as_ref()));
+        told.history = noted(state, &query.name, found.finished_at, &verdict);
         told.verdict = Some(Arc::new(verdict));
         queries.insert(query.name.clone(), told);
     }
@@ -33,6 +39,23 @@ pub(super) fn cluster_round(target: &ClusterTarget, state: &mut ClusterState, fo
         queries,
         ..before_first_round(target)
     }
+}
+
+/// What a restart would do, by what this round read.
+fn restarts(query: &QueryTarget, poll: &CheckpointPoll, cluster: Result<&ClusterReading, &Unread>) -> Restarts {
+    let restart = |fail_on_data_loss| match (&poll.outcome, cluster) {
+        (Ok(reading), Ok(cluster)) => predict(reading, cluster, &query.settings, fail_on_data_loss),
+        (Err(unread), _) => Restart::unknown(format!("the checkpoint was not read: {unread}")),
+        (_, Err(unread)) => Restart::unknown(format!("the cluster was not read: {unread}")),
+    };
+    Restarts { configured: restart(query.settings.fail_on_data_loss), forced: restart(false) }
+}
+
+/// The query's history with what this round read. The one that hangs on the board stays as it is.
+fn noted(state: &mut ClusterState, query: &str, at: Moment, verdict: &QueryVerdict) -> Arc<History> {
+    let history = state.histories.entry(query.to_owned()).or_default();
+    Arc::make_mut(history).note(at, worst_headroom(verdict), total_lag(verdict));
+    Arc::clone(history)
 }
 
 /// What is known of a cluster once the ledger was asked, before its first round of this process has ended.

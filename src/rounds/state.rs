@@ -1,12 +1,13 @@
 //! What a cluster's loop keeps from one round to the next.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::judgement::QueryMemory;
 use crate::ledger::Written;
 use crate::measures::{Moment, TopicName, Unread};
-use crate::metrics::snapshot::Polls;
+use crate::metrics::snapshot::{History, Polls};
 use crate::process::clock::Clock;
 
 /// Kept between the rounds of one cluster.
@@ -28,6 +29,8 @@ pub struct ClusterState {
     pub cluster_polls: Polls,
     /// How the polls of each checkpoint went, by query.
     pub checkpoint_polls: BTreeMap<String, Polls>,
+    /// What headroom and lag of each query were, by query.
+    pub histories: BTreeMap<String, Arc<History>>,
 }
 
 impl ClusterState {

@@ -15,7 +15,7 @@ pub(super) async fn healthy() -> &'static str {
 /// Ready once the first round of every cluster has ended, well or badly; never taken back but for the stop, so that a
 /// cluster that is added later, or an outage, takes no dashboard away.
 pub(super) async fn ready(State(state): State<WebState>) -> (StatusCode, &'static str) {
-    if state.0.stopping.is_cancelled() {
+    if state.0.sources.stopping.is_cancelled() {
         return (StatusCode::SERVICE_UNAVAILABLE, "stopping\n");
     }
     if state.0.was_ready.load(Ordering::Relaxed) || state.board().is_ready() {

@@ -13,9 +13,10 @@ mod serve;
 mod tests;
 pub mod words;
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Weak};
 
 use axum::Router;
 use axum::extract::{Query, State};
@@ -25,10 +26,12 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
+use tower_http::compression::CompressionLayer;
 
 pub use self::scrape::about_this_build;
 pub use self::serve::{GRACE, serve};
 use crate::alerts::Rendered;
+use crate::ledger::{Gap, Ledger};
 use crate::measures::Moment;
 use crate::rounds::board::Board;
 
@@ -37,14 +40,34 @@ use crate::rounds::board::Board;
 pub struct WebState(Arc<Shared>);
 
 struct Shared {
-    board: Arc<Board>,
-    clock: Clock,
-    config: Text,
-    rules: Rules,
-    /// Cancelled when the process begins to stop: from then on it is not ready.
-    stopping: CancellationToken,
+    sources: Sources,
     /// Set once and for all when every first round has ended.
     was_ready: AtomicBool,
+}
+
+/// Where the answers come from.
+#[derive(Clone)]
+pub struct Sources {
+    /// Where finished rounds hang.
+    pub board: Arc<Board>,
+    /// Keeps the gaps. Not held: a ledger ends when its rounds end, whoever still looks at a page.
+    pub ledger: Weak<dyn Ledger>,
+    /// Bootstrap servers by cluster, for commands on pages.
+    pub brokers: BTreeMap<String, String>,
+    /// Says what time it is.
+    pub clock: Clock,
+    /// Makes the effective configuration, with secrets redacted.
+    pub config: Text,
+    /// Makes the alert rules.
+    pub rules: Rules,
+    /// Cancelled when the process begins to stop: from then on it is not ready.
+    pub stopping: CancellationToken,
+}
+
+impl fmt::Debug for Sources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sources").field("brokers", &self.brokers).finish_non_exhaustive()
+    }
 }
 
 /// Says what time it is.
@@ -66,18 +89,31 @@ pub enum RulesFormat {
 }
 
 impl WebState {
-    /// Names the sources of the answers. `config` makes the effective configuration with secrets redacted.
+    /// Answers out of these sources.
     #[must_use]
-    pub fn new(board: Arc<Board>, clock: Clock, config: Text, rules: Rules, stopping: CancellationToken) -> Self {
-        Self(Arc::new(Shared { board, clock, config, rules, stopping, was_ready: AtomicBool::new(false) }))
+    pub fn new(sources: Sources) -> Self {
+        Self(Arc::new(Shared { sources, was_ready: AtomicBool::new(false) }))
     }
 
     fn board(&self) -> &Board {
-        &self.0.board
+        &self.0.sources.board
     }
 
     fn now(&self) -> Moment {
-        (self.0.clock)()
+        (self.0.sources.clock)()
+    }
+
+    fn brokers(&self) -> &BTreeMap<String, String> {
+        &self.0.sources.brokers
+    }
+
+    fn ledger(&self) -> Option<Arc<dyn Ledger>> {
+        self.0.sources.ledger.upgrade()
+    }
+
+    /// Every gap; absent while the ledger does not answer.
+    async fn gaps(&self) -> Option<Vec<Gap>> {
+        self.ledger()?.gaps().await
     }
 }
 
@@ -89,18 +125,25 @@ impl fmt::Debug for WebState {
 
 /// Every path that is answered.
 pub fn router(state: WebState) -> Router {
-    Router::new()
+    let compressed = Router::new()
         .route("/", get(pages::fleet))
         .route("/queries/{query}", get(pages::query))
+        .route("/gaps", get(pages::gaps))
         .route("/assets/brinkwatch.css", get(pages::style))
-        .route("/metrics", get(scrape::metrics))
-        .route("/-/healthy", get(health::healthy))
-        .route("/-/ready", get(health::ready))
         .route("/config", get(config))
         .route("/rules", get(rules))
         .route("/api/v1/queries", get(api::queries))
         .route("/api/v1/queries/{query}", get(api::query))
+        .route("/api/v1/gaps", get(api::gaps))
         .route("/api/v1/targets", get(api::targets))
+        .route("/api/v1/openapi.json", get(api::openapi))
+        .layer(CompressionLayer::new());
+    // A scrape is compressed when a round ends, once for all who ask.
+    Router::new()
+        .route("/metrics", get(scrape::metrics))
+        .route("/-/healthy", get(health::healthy))
+        .route("/-/ready", get(health::ready))
+        .merge(compressed)
         .fallback(fallback::not_found)
         .layer(map_response(guard))
         .with_state(state)
@@ -120,7 +163,7 @@ async fn guard(mut response: Response) -> Response {
 }
 
 async fn config(State(state): State<WebState>) -> Response {
-    ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], (state.0.config)()).into_response()
+    ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], (state.0.sources.config)()).into_response()
 }
 
 #[derive(Deserialize)]
@@ -131,12 +174,18 @@ struct RulesQuestion {
 
 /// A sidecar that asks often and holds the newest text is told so in a few bytes.
 async fn rules(State(state): State<WebState>, Query(question): Query<RulesQuestion>, headers: HeaderMap) -> Response {
-    let Rendered { text, etag } = (state.0.rules)(question.format);
-    let known = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
-    let is_known = known.flat_map(|tags| tags.split(',')).any(|tag| matches!(tag.trim(), "*") || tag.trim() == etag);
+    let Rendered { text, etag } = (state.0.sources.rules)(question.format);
+    let is_known = knows(&headers, &etag);
     let head = [(header::ETAG, etag), (header::CACHE_CONTROL, "no-cache".to_owned())];
     if is_known {
         return (StatusCode::NOT_MODIFIED, head).into_response();
     }
     (head, [(header::CONTENT_TYPE, "application/yaml; charset=utf-8")], text).into_response()
+}
+
+/// Whether the asker holds the answer with this tag. Compared weakly, as a question for something newer must be.
+fn knows(headers: &HeaderMap, etag: &str) -> bool {
+    let strong = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
+    let known = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+    known.flat_map(|tags| tags.split(',')).any(|tag| tag.trim() == "*" || strong(tag) == strong(etag))
 }

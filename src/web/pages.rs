@@ -1,19 +1,27 @@
-//! The pages for people: the fleet, and one query. No script, nothing from another host.
+//! The pages for people: the fleet, one query, the gaps. No script, nothing from another host.
 //!
 //! Whatever a page says is worked out here; a template only prints it.
 
+mod chart;
 mod fleet;
+mod gaps;
+mod heat;
 mod partitions;
 mod picture;
 mod query;
 mod row;
+mod steps;
 mod tone;
+
+use std::collections::BTreeMap;
 
 use askama::Template;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
+#[cfg(test)]
+pub(in crate::web) use self::fleet::encode;
 pub(in crate::web) use self::tone::tone;
 use super::WebState;
 use super::words::{clock, clock_in_full, rfc3339};
@@ -25,7 +33,8 @@ const REFRESH: HeaderName = HeaderName::from_static("refresh");
 /// The list of all queries. It renews itself, unless it is asked not to.
 pub(super) async fn fleet(State(state): State<WebState>, Query(question): Query<fleet::Question>) -> Response {
     let now = state.now();
-    let page = fleet::page(&state.board().snapshot(now), &question, now);
+    let remembers = state.ledger().is_some_and(|ledger| ledger.keeps_memories());
+    let page = fleet::page(&state.board().snapshot(now), &question, remembers, now);
     let mut response = html(StatusCode::OK, &page);
     if !question.paused() {
         response.headers_mut().insert(REFRESH, HeaderValue::from_static("30"));
@@ -41,10 +50,23 @@ pub(super) async fn query(
 ) -> Response {
     let now = state.now();
     let rounds = state.board().snapshot(now);
-    match query::page(&rounds, &name, &question, now) {
+    if !rounds.iter().any(|round| round.queries.contains_key(&name)) {
+        return html(StatusCode::NOT_FOUND, &query::missing(&rounds, &name, now));
+    }
+    let gaps = state.gaps().await;
+    let around = query::Around { gaps: gaps.as_deref(), brokers: state.brokers() };
+    match query::page(&rounds, &name, &question, &around, now) {
         Some(page) => html(StatusCode::OK, &page),
         None => html(StatusCode::NOT_FOUND, &query::missing(&rounds, &name, now)),
     }
+}
+
+/// What was lost, and what became of it.
+pub(super) async fn gaps(State(state): State<WebState>, Query(question): Query<gaps::Question>) -> Response {
+    let now = state.now();
+    let frame = Frame::new("gaps", &state.board().snapshot(now), now);
+    let gaps = state.gaps().await;
+    html(StatusCode::OK, &gaps::page(frame, gaps.as_deref(), &question, now))
 }
 
 /// The one style sheet.
@@ -63,6 +85,8 @@ fn html(status: StatusCode, page: &impl Template) -> Response {
 /// What every page says around its content.
 #[derive(Debug)]
 pub(super) struct Frame {
+    /// Which page it is.
+    page: &'static str,
     as_of: Stamp,
     /// Clusters whose newest round is too old, in words.
     stale: Vec<String>,
@@ -70,7 +94,7 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    fn new(rounds: &[impl AsRef<ClusterRound>], now: Moment) -> Self {
+    fn new(page: &'static str, rounds: &[impl AsRef<ClusterRound>], now: Moment) -> Self {
         let stale = rounds
             .iter()
             .map(AsRef::as_ref)
@@ -79,7 +103,12 @@ impl Frame {
                 Some(format!("no round of {} has ended since {}", round.cluster, clock(round.finished_at?, now)))
             })
             .collect();
-        Self { as_of: Stamp { iso: rfc3339(now), text: clock_in_full(now) }, stale, version: env!("CARGO_PKG_VERSION") }
+        Self {
+            page,
+            as_of: Stamp { iso: rfc3339(now), text: clock_in_full(now) },
+            stale,
+            version: env!("CARGO_PKG_VERSION"),
+        }
     }
 }
 
@@ -112,4 +141,58 @@ impl Line {
     fn timed(before: impl Into<String>, time: Stamp, after: impl Into<String>) -> Self {
         Self { before: before.into(), time: Some(time), after: after.into() }
     }
+}
+
+/// A name with its value, for the band at the top of a page.
+#[derive(Debug)]
+pub(super) struct Fact {
+    name: &'static str,
+    value: String,
+    more: Line,
+    toned: bool,
+}
+
+/// A link that shows one kind only.
+#[derive(Debug)]
+pub(super) struct Chip {
+    label: String,
+    symbol: Option<&'static str>,
+    class: &'static str,
+    count: usize,
+    link: String,
+    current: bool,
+}
+
+/// Where the others are.
+#[derive(Debug)]
+pub(super) struct Pager {
+    text: String,
+    before: Option<String>,
+    after: Option<String>,
+}
+
+/// Keeps what belongs on the page that is asked for, and says where the rest is.
+fn paged<T>(mut all: Vec<T>, on_a_page: usize, asked: &str, link: impl Fn(&str) -> String) -> (Vec<T>, Option<Pager>) {
+    let (whole, pages) = (all.len(), all.len().div_ceil(on_a_page));
+    if pages <= 1 {
+        return (all, None);
+    }
+    let page = asked.parse::<usize>().unwrap_or(1).clamp(1, pages);
+    let first = (page - 1) * on_a_page;
+    all.drain(..first);
+    all.truncate(on_a_page);
+    let pager = Pager {
+        text: format!("{} to {} of {}", first + 1, first + all.len(), super::words::count(row::number(whole))),
+        before: (page > 1).then(|| link(&(page - 1).to_string())),
+        after: (page < pages).then(|| link(&(page + 1).to_string())),
+    };
+    (all, Some(pager))
+}
+
+/// A page's address with some parts changed; what is empty is left out.
+fn address(path: &str, parts: &[(&str, &str)], changes: &[(&str, &str)]) -> String {
+    let parts: BTreeMap<&str, &str> = parts.iter().chain(changes).copied().collect();
+    let filled = parts.into_iter().filter(|(_, value)| !value.is_empty());
+    let query: Vec<String> = filled.map(|(key, value)| format!("{key}={}", fleet::encode(value))).collect();
+    if query.is_empty() { path.to_owned() } else { format!("{path}?{}", query.join("&")) }
 }

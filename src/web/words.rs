@@ -120,6 +120,18 @@ pub fn rfc3339(at: Moment) -> String {
     calendar(at).map_or_else(String::new, |date| date.format("%Y-%m-%dT%H:%M:%S%.3fZ").to_string())
 }
 
+/// The hour alone, where the day is plain: `06:05`.
+#[must_use]
+pub fn hour(at: Moment) -> String {
+    calendar(at).map_or_else(String::new, |date| date.format("%H:%M").to_string())
+}
+
+/// The day alone, on an axis: `Mon 30`.
+#[must_use]
+pub fn day(at: Moment) -> String {
+    calendar(at).map_or_else(String::new, |date| date.format("%a %-d").to_string())
+}
+
 fn calendar(at: Moment) -> Option<DateTime<Utc>> {
     DateTime::from_timestamp_millis(at.millis())
 }

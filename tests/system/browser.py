@@ -57,6 +57,10 @@ class Browser:
         """Runs JavaScript in the page and returns what it `return`s."""
         return self._call("POST", "/execute/sync", {"script": script, "args": list(arguments)})
 
+    def run_async(self, script: str, *arguments):
+        """Runs JavaScript that calls its last argument when it is done."""
+        return self._call("POST", "/execute/async", {"script": script, "args": list(arguments)})
+
     def text(self) -> str:
         """What a person can read on the page."""
         found = self._call("POST", "/element", {"using": "css selector", "value": "body"})
@@ -68,6 +72,32 @@ class Browser:
     def screenshot(self, path: Path) -> Path:
         path.write_bytes(base64.b64decode(self._call("GET", "/screenshot")))
         return path
+
+    def look(self, width: int, *, dark: bool = False) -> None:
+        """The page as wide as this, in the light or the dark. 640 is what 200 % of zoom makes of 1280."""
+        scheme = "dark" if dark else "light"
+        self._devtools("Emulation.setScrollbarsHidden", hidden=True)
+        self._devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        self._devtools(
+            "Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=False
+        )
+
+    def whole_page(self, path: Path) -> Path:
+        """A picture of all of the page, also of what lies below the window."""
+        size = self._devtools("Page.getLayoutMetrics")["cssContentSize"]
+        clip = {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
+        picture = self._devtools("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(base64.b64decode(picture["data"]))
+        return path
+
+    def press(self, key: str) -> None:
+        """One key, down and up."""
+        keys = [{"type": kind, "value": key} for kind in ("keyDown", "keyUp")]
+        self._call("POST", "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": keys}]})
+
+    def _devtools(self, command: str, **parameters):
+        return self._call("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})
 
     def resize(self, width: int, height: int) -> None:
         self._call("POST", "/window/rect", {"width": width, "height": height})

@@ -21,3 +21,7 @@ export BRINKWATCH_MOTO=$stores/moto/bin/moto_server
 export BRINKWATCH_AZURITE=$stores/azurite/node_modules/.bin/azurite-blob
 export BRINKWATCH_HDFS_JARS=$cache/hdfs-$(fingerprint "$testbed/hdfs-pom.xml")
 export BRINKWATCH_FAKE_GCS=$stores/fake-gcs-server
+
+# Runs inside a page of the browser tests, installed by install-axe.
+axe_version=4.11.0
+export BRINKWATCH_AXE=$cache/axe-$axe_version/node_modules/axe-core/axe.min.js

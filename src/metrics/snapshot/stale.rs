@@ -44,6 +44,7 @@ fn aged_query(query: &QueryRound) -> QueryRound {
     let mut aged = query.clone();
     aged.polls.up = false;
     aged.polls.failure.get_or_insert_with(|| Unread::new(Reason::Overrun, WHY));
+    aged.restarts = None;
     aged.verdict = query.verdict.as_deref().map(|verdict| Arc::new(aged_verdict(verdict)));
     aged
 }

@@ -80,6 +80,10 @@ impl Counting {
 }
 
 impl Ledger for Counting {
+    fn gaps(&self) -> futures::future::BoxFuture<'_, Option<Vec<crate::ledger::Gap>>> {
+        Box::pin(std::future::ready(None))
+    }
+
     fn load(&self, _: &str) -> BoxFuture<'_, Loaded> {
         let mut loads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         *loads += 1;

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::judgement::{Deadline, PartitionVerdict, QueryVerdict, TopicVerdict};
+use crate::judgement::{Deadline, PartitionVerdict, QueryVerdict, Restart, TopicVerdict};
+use crate::ledger::{Gap, RecoveryPath};
 use crate::measures::{Moment, Offset, TopicPartition};
-use crate::metrics::snapshot::{ClusterRound, Polls, QueryRound};
+use crate::metrics::snapshot::{ClusterRound, HistoryPoint, Polls, QueryRound, Span};
 use crate::web::pages::tone;
 use crate::web::words::rfc3339;
 
@@ -53,9 +54,28 @@ pub(super) struct QueryDetail {
     query_id: Option<String>,
     offset_log_version: Option<u32>,
     unreadable: Option<Failure>,
+    restart: Option<ToldRestart>,
+    gaps_unresolved: Option<u64>,
     problems: Vec<Problem>,
     events: Vec<Event>,
-    partitions: Vec<Partition>,
+    history_span: &'static str,
+    history: Vec<Point>,
+    pub(super) partitions: Vec<Partition>,
+}
+
+#[derive(Serialize)]
+struct ToldRestart {
+    outcome: &'static str,
+    error_class: Option<&'static str>,
+    detail: String,
+    skipped_offsets: u64,
+}
+
+#[derive(Serialize)]
+struct Point {
+    at: String,
+    headroom_offsets: Option<i64>,
+    lag_offsets: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -73,24 +93,25 @@ struct Event {
     detail: String,
 }
 
+/// One partition.
 #[derive(Serialize)]
-struct Partition {
-    topic: String,
-    partition: i32,
-    state: &'static str,
+pub(super) struct Partition {
+    pub(super) topic: String,
+    pub(super) partition: i32,
+    pub(super) state: &'static str,
     reason: String,
-    committed: Option<i64>,
-    planned: Option<i64>,
-    earliest: Option<i64>,
-    latest: Option<i64>,
-    headroom_offsets: Option<i64>,
-    lag_offsets: Option<u64>,
-    lost_offsets: Option<u64>,
-    possibly_lost_offsets: Option<u64>,
-    beyond_end_offsets: Option<u64>,
-    remaining_ratio: Option<f64>,
-    deadline: Option<String>,
-    projected_loss: Option<String>,
+    pub(super) committed: Option<i64>,
+    pub(super) planned: Option<i64>,
+    pub(super) earliest: Option<i64>,
+    pub(super) latest: Option<i64>,
+    pub(super) headroom_offsets: Option<i64>,
+    pub(super) lag_offsets: Option<u64>,
+    pub(super) lost_offsets: Option<u64>,
+    pub(super) possibly_lost_offsets: Option<u64>,
+    pub(super) beyond_end_offsets: Option<u64>,
+    pub(super) remaining_ratio: Option<f64>,
+    pub(super) deadline: Option<String>,
+    pub(super) projected_loss: Option<String>,
     oldest_unread_timestamp: Option<String>,
 }
 
@@ -159,8 +180,13 @@ impl Topic {
 }
 
 impl QueryDetail {
-    pub(super) fn of(round: &ClusterRound, name: &str, query: &QueryRound, now: Moment) -> Self {
+    pub(super) fn kafka_cluster(&self) -> &str {
+        &self.summary.kafka_cluster
+    }
+
+    pub(super) fn of(round: &ClusterRound, name: &str, query: &QueryRound, span: Option<Span>, now: Moment) -> Self {
         let verdict = query.verdict.as_deref();
+        let span = span.unwrap_or_else(|| query.history.usual_span(now));
         Self {
             summary: QuerySummary::of(round, name, query, now),
             checkpoint: query.checkpoint.clone(),
@@ -168,6 +194,10 @@ impl QueryDetail {
             query_id: verdict.and_then(|verdict| verdict.query_id.clone()),
             offset_log_version: verdict.and_then(|verdict| verdict.offset_log_version),
             unreadable: verdict.and_then(|verdict| verdict.unreadable.as_ref()).map(failure),
+            restart: query.restarts.as_ref().map(|restarts| told_restart(&restarts.configured)),
+            gaps_unresolved: query.gaps_unresolved.as_ref().map(|gaps| gaps.values().sum()),
+            history_span: span.word(),
+            history: query.history.points(span, now).map(point).collect(),
             problems: verdict
                 .iter()
                 .flat_map(|verdict| &verdict.problems)
@@ -192,6 +222,63 @@ impl QueryDetail {
                 .flat_map(|verdict| &verdict.partitions)
                 .map(|(place, partition)| Partition::of(place, partition))
                 .collect(),
+        }
+    }
+}
+
+fn told_restart(restart: &Restart) -> ToldRestart {
+    ToldRestart {
+        outcome: restart.outcome.label(),
+        error_class: restart.error_class,
+        detail: restart.detail.clone(),
+        skipped_offsets: restart.skipped.iter().map(|range| range.to.above(range.from)).sum(),
+    }
+}
+
+fn point(point: &HistoryPoint) -> Point {
+    Point { at: rfc3339(point.at), headroom_offsets: point.headroom, lag_offsets: point.lag }
+}
+
+/// A gap, named as in the table `streaming_gaps`.
+#[derive(Serialize)]
+pub(super) struct ToldGap {
+    id: Option<i64>,
+    stream_name: String,
+    kafka_cluster: String,
+    topic: String,
+    topic_id: Option<String>,
+    partition: i32,
+    missing_from_offset: i64,
+    missing_to_offset_exclusive: i64,
+    certainty: &'static str,
+    detected_at: String,
+    estimated_first_missing_at: Option<String>,
+    estimated_last_missing_at: Option<String>,
+    recovery_path: Option<&'static str>,
+    recovery_status: &'static str,
+    evidence: String,
+    recorded_by: String,
+}
+
+impl ToldGap {
+    pub(super) fn of(gap: &Gap) -> Self {
+        Self {
+            id: gap.id,
+            stream_name: gap.stream_name.clone(),
+            kafka_cluster: gap.kafka_cluster.clone(),
+            topic: gap.topic.clone(),
+            topic_id: gap.topic_id.clone(),
+            partition: gap.partition,
+            missing_from_offset: gap.from,
+            missing_to_offset_exclusive: gap.to,
+            certainty: gap.certainty.label(),
+            detected_at: rfc3339(gap.detected_at),
+            estimated_first_missing_at: gap.first_missing_at.map(rfc3339),
+            estimated_last_missing_at: gap.last_missing_at.map(rfc3339),
+            recovery_path: gap.recovery_path.map(RecoveryPath::word),
+            recovery_status: gap.recovery_status.word(),
+            evidence: gap.evidence.clone(),
+            recorded_by: gap.recorded_by.clone(),
         }
     }
 }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::row::{Row, number, row};
 use super::tone::Tone;
-use super::{Frame, Line, Stamp};
+use super::{Chip, Fact, Frame, Line, Pager, Stamp, address, paged};
 use crate::judgement::{Certainty, Deadline, QueryState};
 use crate::measures::Moment;
 use crate::metrics::snapshot::ClusterRound;
@@ -44,24 +44,18 @@ impl Question {
 
     /// The page's address with some parts changed; what is empty is left out.
     fn link(&self, changes: &[(&str, &str)]) -> String {
-        let mut parts = BTreeMap::from([
+        let parts = [
             ("state", self.state.as_str()),
             ("q", self.q.as_str()),
             ("cluster", self.cluster.as_str()),
             ("refresh", self.refresh.as_str()),
-        ]);
-        parts.extend(changes.iter().copied());
-        let query: Vec<String> = parts
-            .into_iter()
-            .filter(|(_, value)| !value.is_empty())
-            .map(|(key, value)| format!("{key}={}", encode(value)))
-            .collect();
-        if query.is_empty() { "/".to_owned() } else { format!("/?{}", query.join("&")) }
+        ];
+        address("/", &parts, changes)
     }
 }
 
 /// Percent-encodes a part of an address.
-pub(super) fn encode(text: &str) -> String {
+pub(in crate::web) fn encode(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
@@ -92,23 +86,6 @@ pub(super) struct FleetPage {
     pager: Option<Pager>,
 }
 
-#[derive(Debug)]
-struct Fact {
-    name: &'static str,
-    value: String,
-    more: Line,
-}
-
-#[derive(Debug)]
-struct Chip {
-    label: String,
-    symbol: Option<&'static str>,
-    class: &'static str,
-    count: usize,
-    link: String,
-    current: bool,
-}
-
 /// Why no row is shown.
 #[derive(Debug)]
 struct Nothing {
@@ -117,14 +94,8 @@ struct Nothing {
     all: String,
 }
 
-#[derive(Debug)]
-struct Pager {
-    text: String,
-    before: Option<String>,
-    after: Option<String>,
-}
-
-pub(super) fn page(rounds: &[Arc<ClusterRound>], question: &Question, now: Moment) -> FleetPage {
+/// `remembers`: the ledger outlives the process.
+pub(super) fn page(rounds: &[Arc<ClusterRound>], question: &Question, remembers: bool, now: Moment) -> FleetPage {
     let mut all: Vec<(Row, &str)> = rounds
         .iter()
         .flat_map(|round| {
@@ -139,16 +110,19 @@ pub(super) fn page(rounds: &[Arc<ClusterRound>], question: &Question, now: Momen
         .map(|name| (name.to_owned(), format!("/queries/{}", encode(name))))
         .collect();
     let configured = !all.is_empty();
-    let mut rows: Vec<Row> =
+    let rows: Vec<Row> =
         all.into_iter().filter(|(row, cluster)| question.keeps(row, cluster)).map(|(row, _)| row).collect();
     let nothing = rows.is_empty().then(|| Nothing { configured, nearest: nearest_names, all: "/".to_owned() });
-    let pager = paged(&mut rows, question);
+    let (mut rows, pager) = paged(rows, ROWS, &question.page, |page| question.link(&[("page", page)]));
+    for row in &mut rows {
+        row.draw_history(rounds, now);
+    }
     FleetPage {
-        frame: Frame::new(rounds, now),
+        frame: Frame::new("fleet", rounds, now),
         title,
         headline,
         summary,
-        facts: facts(rounds, now),
+        facts: facts(rounds, remembers, now),
         chips,
         clusters: rounds.iter().map(|round| (round.cluster.clone(), round.cluster == question.cluster)).collect(),
         wanted: question.q.clone(),
@@ -245,7 +219,7 @@ fn chips(all: &[(Row, &str)], question: &Question) -> Vec<Chip> {
     chips
 }
 
-fn facts(rounds: &[Arc<ClusterRound>], now: Moment) -> Vec<Fact> {
+fn facts(rounds: &[Arc<ClusterRound>], remembers: bool, now: Moment) -> Vec<Fact> {
     let up = rounds.iter().filter(|round| round.polls.up).count();
     let down = rounds.iter().find(|round| !round.polls.up).map_or_else(Line::default, |round| {
         let why = round
@@ -288,41 +262,32 @@ fn facts(rounds: &[Arc<ClusterRound>], now: Moment) -> Vec<Fact> {
             .filter_map(|topic| topic.lost_total.get(&certainty))
             .sum::<u64>()
     };
+    let open_gaps: Option<u64> =
+        queries().map(|(_, query)| Some(query.gaps_unresolved.as_ref()?.values().sum::<u64>())).sum();
+    let possible = lost(Certainty::Possible);
+    let mut besides = Vec::new();
+    if possible > 0 {
+        besides.push(format!("and up to {} possible", words::count(possible)));
+    }
+    besides.extend(open_gaps.filter(|open| *open > 0).map(|open| format!("{} open", counted(open, "gap", "gaps"))));
+    let fact = |name, value, more| Fact { name, value, more, toned: false };
     vec![
-        Fact { name: "Clusters up", value: format!("{up} of {}", rounds.len()), more: down },
-        Fact { name: "Last round", value: round_value, more: round_more },
-        Fact { name: "Checkpoints read", value: format!("{read} of {}", queries().count()), more: unread },
-        Fact {
-            name: "Lost since the start",
-            value: counted(lost(Certainty::Certain), "offset", "offsets"),
-            more: Line::plain(match lost(Certainty::Possible) {
-                0 => String::new(),
-                possible => format!("and up to {} possible", words::count(possible)),
-            }),
-        },
-        Fact {
-            name: "Ledger",
-            value: "in memory only".to_owned(),
-            more: Line::plain("counts start anew with the process"),
+        fact("Clusters up", format!("{up} of {}", rounds.len()), down),
+        fact("Last round", round_value, round_more),
+        fact("Checkpoints read", format!("{read} of {}", queries().count()), unread),
+        fact(
+            if remembers { "Lost, all time" } else { "Lost since the start" },
+            counted(lost(Certainty::Certain), "offset", "offsets"),
+            Line::plain(besides.join("; ")),
+        ),
+        match (open_gaps, remembers) {
+            (None, true) => {
+                fact("Ledger", "does not answer".to_owned(), Line::plain("what is found is kept in memory"))
+            }
+            (_, true) => fact("Ledger", "in a file".to_owned(), Line::plain("counts outlive the process")),
+            (_, false) => {
+                fact("Ledger", "in memory only".to_owned(), Line::plain("counts start anew with the process"))
+            }
         },
     ]
-}
-
-/// Keeps the rows of the page that is asked for, and says where the others are.
-fn paged(rows: &mut Vec<Row>, question: &Question) -> Option<Pager> {
-    let all = rows.len();
-    let pages = all.div_ceil(ROWS);
-    if pages <= 1 {
-        return None;
-    }
-    let page = question.page.parse::<usize>().unwrap_or(1).clamp(1, pages);
-    let first = (page - 1) * ROWS;
-    rows.drain(..first);
-    rows.truncate(ROWS);
-    let link = |page: usize| question.link(&[("page", &page.to_string())]);
-    Some(Pager {
-        text: format!("{} to {} of {}", first + 1, first + rows.len(), words::count(number(all))),
-        before: (page > 1).then(|| link(page - 1)),
-        after: (page < pages).then(|| link(page + 1)),
-    })
 }

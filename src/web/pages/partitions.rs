@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use super::heat::{Heat, draw};
 use super::picture::{Picture, Scale};
 use super::row::number;
 use super::tone::{Tone, of_partition};
-use super::{Line, Stamp};
+use super::{Line, Stamp, address};
 use crate::judgement::{Deadline, PartitionState, PartitionVerdict, QueryVerdict, TopicVerdict};
 use crate::measures::{Moment, TopicName};
 use crate::metrics::snapshot::QueryRound;
@@ -13,7 +14,10 @@ use crate::web::words::{self, count, counted};
 
 /// So many stand open; the others of the page are folded.
 const OPEN: usize = 8;
-/// So many stand on a page.
+/// More than this, and the page begins with the heat strip and the worst ten.
+const IN_ROWS: usize = 16;
+const WORST: usize = 10;
+/// So many stand on a page of all.
 const A_PAGE: usize = 100;
 
 #[derive(Debug)]
@@ -26,9 +30,16 @@ pub(super) struct Topic {
     pub(super) note: String,
     pub(super) open: Vec<Part>,
     pub(super) folded: Vec<Part>,
-    pub(super) page: String,
-    pub(super) before: Option<usize>,
-    pub(super) after: Option<usize>,
+    pub(super) heat: Option<Heat>,
+    /// Where the other partitions are; absent when all stand here.
+    pub(super) pages: Option<Pages>,
+}
+
+/// Links to a hundred partitions at a time.
+#[derive(Debug)]
+pub(super) struct Pages {
+    pub(super) text: String,
+    pub(super) links: Vec<(String, String)>,
 }
 
 /// One partition.
@@ -48,8 +59,9 @@ pub(super) struct Part {
     pub(super) due_more: String,
 }
 
-pub(super) fn topics(query: &QueryRound, verdict: &QueryVerdict, page: usize, now: Moment) -> Vec<Topic> {
-    verdict.topics.iter().map(|(name, folded)| topic(query, verdict, name, folded, page, now)).collect()
+/// Without a page that is asked for, a large topic shows its worst.
+pub(super) fn topics(query: &QueryRound, verdict: &QueryVerdict, asked: &Asked<'_>, now: Moment) -> Vec<Topic> {
+    verdict.topics.iter().map(|(name, folded)| topic(query, verdict, name, folded, asked, now)).collect()
 }
 
 fn topic(
@@ -57,7 +69,7 @@ fn topic(
     verdict: &QueryVerdict,
     name: &TopicName,
     folded: &TopicVerdict,
-    page: usize,
+    asked: &Asked<'_>,
     now: Moment,
 ) -> Topic {
     let mut all: Vec<(Tone, i32, &PartitionVerdict)> = verdict
@@ -67,15 +79,23 @@ fn topic(
         .map(|(place, each)| (of_partition(each.state, each.ratio, query), place.partition, each))
         .collect();
     let scale = Scale::of(all.iter().map(|(_, _, each)| *each));
+    let heat = (all.len() > IN_ROWS).then(|| {
+        let cells: Vec<(i32, Tone)> = all.iter().map(|(tone, number, _)| (*number, *tone)).collect();
+        draw(&cells, &whole_percent(query.settings.risk_warning), &whole_percent(query.risk_critical))
+    });
     all.sort_by_key(|(tone, number, each)| {
         (*tone, each.state != PartitionState::Lost, each.deadline.is_none(), each.deadline, *number)
     });
-    let pages = all.len().div_ceil(A_PAGE).max(1);
-    let page = page.clamp(1, pages);
-    let shown: Vec<&(Tone, i32, &PartitionVerdict)> = all.iter().skip((page - 1) * A_PAGE).take(A_PAGE).collect();
-    // Sixteen rows are quickly read; beyond that, or when the rest is fine, the rest is folded.
-    let open =
-        if shown.len() <= 2 * OPEN && shown.iter().any(|(tone, ..)| *tone != Tone::Good) { 2 * OPEN } else { OPEN };
+    let page = asked.page_of(name).map(|page| page.clamp(1, all.len().div_ceil(A_PAGE).max(1)));
+    let (first, size) = match page {
+        Some(page) => ((page - 1) * A_PAGE, A_PAGE),
+        None if heat.is_some() => (0, WORST),
+        None => (0, IN_ROWS),
+    };
+    let shown: Vec<&(Tone, i32, &PartitionVerdict)> = all.iter().skip(first).take(size).collect();
+    // When all is fine the first few are enough to see that.
+    let fine = heat.is_none() && shown.iter().all(|(tone, ..)| *tone == Tone::Good);
+    let open = if fine { OPEN } else { size };
     let part = |entry: &&(Tone, i32, &PartitionVerdict)| part(&scale, entry.0, entry.1, entry.2, now);
     Topic {
         name: name.to_string(),
@@ -86,10 +106,42 @@ fn topic(
         note: scale.note(),
         open: shown.iter().take(open).map(part).collect(),
         folded: shown.iter().skip(open).map(part).collect(),
-        page: if pages > 1 { format!("page {page} of {pages}, worst first") } else { String::new() },
-        before: (page > 1).then(|| page - 1),
-        after: (page < pages).then(|| page + 1),
+        pages: heat.is_some().then(|| pages(asked, name, all.len(), page)),
+        heat,
     }
+}
+
+/// The percent of a threshold, as the configuration writes it.
+fn whole_percent(share: f64) -> String {
+    format!("{:.0}", share * 100.0)
+}
+
+fn pages(asked: &Asked<'_>, topic: &str, all: usize, page: Option<usize>) -> Pages {
+    let last = all.div_ceil(A_PAGE);
+    let link = |text: String, page: usize| {
+        let page = page.to_string();
+        (text, format!("{}#partitions", address("", &[("topic", topic), ("page", &page)], &[])))
+    };
+    let mut links = Vec::new();
+    let text = match page {
+        None => {
+            links.push(link(format!("{A_PAGE} at a time, worst first"), 1));
+            format!("The worst {} of {}.", WORST.min(all), count(number(all)))
+        }
+        Some(page) => {
+            links.push((format!("the worst {WORST}"), "?#partitions".to_owned()));
+            if page > 1 {
+                links.push(link("earlier".to_owned(), page - 1));
+            }
+            if page < last {
+                links.push(link("later".to_owned(), page + 1));
+            }
+            format!("Page {page} of {last}, worst first.")
+        }
+    };
+    links.push(("JSON".to_owned(), asked.api.to_owned()));
+    links.push(("CSV".to_owned(), format!("{}?format=csv", asked.api)));
+    Pages { text, links }
 }
 
 fn meta(partitions: u64, folded: &TopicVerdict) -> String {
@@ -157,9 +209,19 @@ fn due(partition: &PartitionVerdict, now: Moment) -> (Line, String) {
     (line, forecast)
 }
 
-/// A page number out of an address.
-pub(super) fn page_of(text: &str) -> usize {
-    text.parse().unwrap_or(1)
+/// Which partitions are asked for.
+pub(super) struct Asked<'a> {
+    pub(super) topic: &'a str,
+    pub(super) page: &'a str,
+    /// Where all of them are, for programs.
+    pub(super) api: &'a str,
+}
+
+impl Asked<'_> {
+    /// A page without a topic is a page of each.
+    fn page_of(&self, topic: &str) -> Option<usize> {
+        if self.topic.is_empty() || self.topic == topic { self.page.parse().ok() } else { None }
+    }
 }
 
 /// The topics' names of a verdict, for the line above the page.

@@ -1,18 +1,25 @@
 //! The page of one query. A query that reads two clusters has one part for each.
 
+mod about;
+
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use askama::Template;
 use serde::Deserialize;
 
+use self::about::{checkpoint, events, problems};
+use super::chart::{Axis, Chart, Curve, draw, headroom, lag};
 use super::fleet::encode;
-use super::partitions::{Topic, names, page_of, topics};
-use super::row::{Row, lost, next_to_go, number, row};
+use super::partitions::{Asked, Topic, names, topics};
+use super::row::{Row, forecast, growth, lost, next_to_go, number, row};
+use super::steps::{Case, Never, Step, gap_lines, never, restart_words, steps};
 use super::tone::Tone;
-use super::{Frame, Line, Stamp};
-use crate::judgement::{QueryState, QueryVerdict};
+use super::{Fact, Frame, Line, Stamp};
+use crate::judgement::{Deadline, Outcome, QueryState, QueryVerdict};
+use crate::ledger::Gap;
 use crate::measures::Moment;
-use crate::metrics::snapshot::{ClusterRound, QueryRound};
+use crate::metrics::snapshot::{ClusterRound, HistoryPoint, QueryRound, Span, worst_headroom};
 use crate::web::fallback::nearest;
 use crate::web::words::{self, count, counted};
 
@@ -20,7 +27,17 @@ use crate::web::words::{self, count, counted};
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(in crate::web) struct Question {
+    topic: String,
     page: String,
+    span: String,
+}
+
+/// What a page is told beside the board.
+pub(super) struct Around<'a> {
+    /// Absent: the ledger does not answer.
+    pub(super) gaps: Option<&'a [Gap]>,
+    /// Bootstrap servers by cluster.
+    pub(super) brokers: &'a BTreeMap<String, String>,
 }
 
 #[derive(Debug, Template)]
@@ -29,34 +46,48 @@ pub(super) struct QueryPage {
     frame: Frame,
     title: String,
     name: String,
-    command_name: String,
     link: String,
-    loud: bool,
     sides: Vec<Side>,
 }
 
 /// What is said of the query on one cluster.
 #[derive(Debug)]
 struct Side {
+    /// Ends the names of its places in the page; nothing for the first one.
+    end: String,
     cluster: String,
     row: Row,
     crumb: String,
     verdict: String,
     next: Line,
     reason: Option<String>,
+    restart: String,
     facts: Vec<Fact>,
+    steps: Vec<Step>,
+    never: Vec<Never>,
+    history: History,
     topics: Vec<Topic>,
     checkpoint: Vec<(&'static str, Line)>,
     problems: Vec<Problem>,
     events: Vec<(Stamp, String, String)>,
+    gaps: Gaps,
 }
 
+/// The charts, and the same as a table.
 #[derive(Debug)]
-struct Fact {
-    name: &'static str,
-    value: String,
-    toned: bool,
-    more: String,
+struct History {
+    about: String,
+    charts: Vec<Chart>,
+    rows: Vec<(Stamp, String, String)>,
+    spans: Vec<(&'static str, bool)>,
+}
+
+/// The gap records of the query.
+#[derive(Debug)]
+struct Gaps {
+    said: String,
+    lines: Vec<(Option<i64>, String)>,
+    link: String,
 }
 
 #[derive(Debug)]
@@ -74,18 +105,27 @@ pub(super) struct MissingPage {
     nearest: Vec<(String, String)>,
 }
 
-pub(super) fn page(rounds: &[Arc<ClusterRound>], name: &str, question: &Question, now: Moment) -> Option<QueryPage> {
-    let mut sides: Vec<Side> =
-        rounds.iter().filter_map(|round| Some(side(round, name, round.queries.get(name)?, question, now))).collect();
+pub(super) fn page(
+    rounds: &[Arc<ClusterRound>],
+    name: &str,
+    question: &Question,
+    around: &Around<'_>,
+    now: Moment,
+) -> Option<QueryPage> {
+    let mut sides: Vec<Side> = rounds
+        .iter()
+        .filter_map(|round| Some(side(round, name, round.queries.get(name)?, question, around, now)))
+        .collect();
     sides.sort_by_key(|side| (side.row.tone, side.row.state));
+    for (place, side) in sides.iter_mut().enumerate().skip(1) {
+        side.end = format!("-{place}");
+    }
     let worst = sides.first()?;
     Some(QueryPage {
-        frame: Frame::new(rounds, now),
-        title: title(&worst.row, name),
+        frame: Frame::new("query", rounds, now),
+        title: title(worst, name),
         name: name.to_owned(),
-        command_name: shell_word(name),
         link: format!("/queries/{}", encode(name)),
-        loud: worst.row.tone < Tone::Unknown,
         sides,
     })
 }
@@ -94,22 +134,30 @@ pub(super) fn missing(rounds: &[Arc<ClusterRound>], name: &str, now: Moment) -> 
     let names = rounds.iter().flat_map(|round| round.queries.keys()).map(String::as_str);
     let nearest = nearest(name, names);
     MissingPage {
-        frame: Frame::new(rounds, now),
+        frame: Frame::new("query", rounds, now),
         name: name.to_owned(),
         nearest: nearest.into_iter().map(|name| (name.to_owned(), format!("/queries/{}", encode(name)))).collect(),
     }
 }
 
 /// The title starts with the state, so that a row of tabs can be read.
-fn title(row: &Row, name: &str) -> String {
-    let mut word = row.word.clone();
-    if let Some(first) = word.get_mut(..1) {
-        first.make_ascii_uppercase();
+fn title(worst: &Side, name: &str) -> String {
+    match worst.row.state {
+        QueryState::Lost | QueryState::AtRisk if worst.row.tone < Tone::Unknown => {
+            format!("{}: {name}", capital(&worst.row.due))
+        }
+        _ => format!("{}: {name}", capital(&worst.row.word)),
     }
-    format!("{word}: {name}")
 }
 
-fn side(round: &ClusterRound, name: &str, query: &QueryRound, question: &Question, now: Moment) -> Side {
+fn side(
+    round: &ClusterRound,
+    name: &str,
+    query: &QueryRound,
+    question: &Question,
+    around: &Around<'_>,
+    now: Moment,
+) -> Side {
     let row = row(round, name, query, now);
     let verdict = query.verdict.as_deref();
     let topic_names = verdict.map(names).unwrap_or_default().join(", ");
@@ -119,19 +167,104 @@ fn side(round: &ClusterRound, name: &str, query: &QueryRound, question: &Questio
         format!("{topic_names} · cluster {}", round.cluster)
     };
     let (sentence, next) = sentence(&row, verdict, now);
+    let of_query = |gap: &&Gap| gap.stream_name == name && gap.kafka_cluster == round.cluster;
+    let gaps: Option<Vec<Gap>> = around.gaps.map(|gaps| gaps.iter().filter(of_query).cloned().collect());
+    let brokers = around.brokers.get(&round.cluster).map(String::as_str);
+    let case = verdict.map(|verdict| Case { name, round, query, verdict, gaps: gaps.as_deref(), brokers });
+    let loud = row.tone < Tone::Unknown;
+    let api = format!("/api/v1/queries/{}", encode(name));
+    let asked = Asked { topic: &question.topic, page: &question.page, api: &api };
     Side {
+        end: String::new(),
         cluster: round.cluster.clone(),
         crumb,
         verdict: sentence,
         next,
         reason: verdict.map(|verdict| verdict.reason.to_string()).filter(|reason| !reason.is_empty()),
-        facts: verdict.map(|verdict| facts(&row, verdict)).unwrap_or_default(),
-        topics: verdict.map(|verdict| topics(query, verdict, page_of(&question.page), now)).unwrap_or_default(),
+        restart: verdict.map_or_else(String::new, |_| restart_words(query.restarts.as_ref())),
+        facts: verdict.map(|verdict| facts(&row, query, verdict, now)).unwrap_or_default(),
+        steps: case.as_ref().map(steps).unwrap_or_default(),
+        never: case.as_ref().filter(|_| loud).map(never).unwrap_or_default(),
+        history: history(round, query, Span::of_word(&question.span), now),
+        topics: verdict.map(|verdict| topics(query, verdict, &asked, now)).unwrap_or_default(),
         checkpoint: checkpoint(query, verdict, now),
         problems: problems(query, verdict),
         events: verdict.map(|verdict| events(verdict, now)).unwrap_or_default(),
+        gaps: gaps_of(gaps.as_deref(), name),
         row,
     }
+}
+
+fn gaps_of(gaps: Option<&[Gap]>, name: &str) -> Gaps {
+    let link = format!("/gaps?q={}", encode(name));
+    match gaps {
+        None => Gaps { said: "Not known: the ledger does not answer.".to_owned(), lines: Vec::new(), link },
+        Some([]) => Gaps { said: "No gap is recorded for this query.".to_owned(), lines: Vec::new(), link },
+        Some(gaps) => Gaps {
+            said: format!("{} recorded.", counted(number(gaps.len()), "gap is", "gaps are")),
+            lines: gap_lines(gaps),
+            link,
+        },
+    }
+}
+
+fn history(round: &ClusterRound, query: &QueryRound, asked: Option<Span>, now: Moment) -> History {
+    let span = asked.unwrap_or_else(|| query.history.usual_span(now));
+    let points: Vec<HistoryPoint> = query.history.points(span, now).copied().collect();
+    let due = query.verdict.as_deref().and_then(super::row::deadline);
+    let expected = query.verdict.as_deref().and_then(forecast);
+    let axis = Axis::new(span, now, round.poll_interval, &[due, expected]);
+    let none = None::<Deadline>;
+    let charts = if points.is_empty() {
+        Vec::new()
+    } else {
+        let curve = |title, sub, height, value, due, forecast| Curve {
+            title,
+            sub,
+            height,
+            points: &points,
+            value,
+            due,
+            forecast,
+        };
+        vec![
+            draw(
+                &axis,
+                &curve(
+                    "Headroom, worst partition",
+                    "committed \u{2212} earliest; below 0 it is lost",
+                    152.0,
+                    headroom,
+                    due,
+                    expected,
+                ),
+            ),
+            draw(&axis, &curve("Lag, all partitions", "unread and still readable", 102.0, lag, none, none)),
+        ]
+    };
+    let stride = points.len().div_ceil(8).max(1);
+    // Counted from the newest, so that what holds now is always told.
+    let mut rows: Vec<(Stamp, String, String)> =
+        points.iter().rev().step_by(stride).map(|point| table_row(point, now)).collect();
+    rows.reverse();
+    let about = match (points.first(), span) {
+        (None, _) => "no reading in this time".to_owned(),
+        (Some(_), Span::HalfHour) => "last 30 min, UTC".to_owned(),
+        (Some(_), Span::SixHours) => "last 6 h, UTC".to_owned(),
+        (Some(_), Span::Day) => "last 24 h, UTC".to_owned(),
+        (Some(_), Span::Week) => "last 7 d, UTC".to_owned(),
+    };
+    let spans = Span::ALL.iter().map(|each| (each.word(), *each == span)).collect();
+    History { about, charts, rows, spans }
+}
+
+fn table_row(point: &HistoryPoint, now: Moment) -> (Stamp, String, String) {
+    let unknown = || "unknown".to_owned();
+    (
+        Stamp::clock(point.at, now),
+        point.headroom.map_or_else(unknown, words::signed),
+        point.lag.map_or_else(unknown, count),
+    )
 }
 
 /// What happened, and what goes next.
@@ -164,133 +297,55 @@ fn capital(text: &str) -> String {
     characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }
 
-fn facts(row: &Row, verdict: &QueryVerdict) -> Vec<Fact> {
+fn facts(row: &Row, query: &QueryRound, verdict: &QueryVerdict, now: Moment) -> Vec<Fact> {
     let (lost, partitions) = lost(verdict);
-    let fact = |name, value: String, toned, more: &str| Fact { name, value, toned, more: more.to_owned() };
+    let fact = |name, value: String, toned, more: &str| Fact { name, value, toned, more: Line::plain(more) };
     let unread_here = verdict.partitions.values().all(|partition| partition.lost.is_none());
-    let worst_headroom = verdict.topics.values().filter_map(|topic| topic.headroom).min();
+    let worst = worst_headroom(verdict);
+    let lag_more = growth(query.history.lag_growth(now))
+        .map_or_else(|| "offsets, still readable".to_owned(), |growth| format!("offsets, still readable; {growth}"));
     vec![
         if unread_here {
             fact("Lost", "unknown".to_owned(), false, "not read")
         } else {
-            fact(
-                "Lost",
-                count(lost),
-                lost > 0,
-                &format!("certain; in {}", counted(partitions, "partition", "partitions")),
-            )
+            let whence = if lost > 0 {
+                format!("certain; in {}", counted(partitions, "partition", "partitions"))
+            } else {
+                "certain".to_owned()
+            };
+            let open: Option<u64> = query.gaps_unresolved.as_ref().map(|gaps| gaps.values().sum());
+            let more = match open {
+                Some(open) if open > 0 => format!("{whence}; {}", counted(open, "gap is open", "gaps are open")),
+                _ => whence,
+            };
+            fact("Lost", count(lost), lost > 0, &more)
         },
-        fact("Retention remaining", row.bar.percent.clone(), row.tone < Tone::Unknown, &row.bar.limit),
-        match verdict.restartable {
-            Some(true) => fact("Checkpoint", "restartable".to_owned(), false, "its files are whole"),
-            Some(false) => fact("Checkpoint", "not restartable".to_owned(), true, "Spark would refuse its files"),
-            None => fact("Checkpoint", "cannot tell".to_owned(), false, "whether Spark would take its files"),
-        },
-        fact("Lag", row.lag.clone().unwrap_or_else(|| "unknown".to_owned()), false, "offsets, still readable"),
+        fact("Retention remaining", row.bar.percent.clone(), row.tone < Tone::Warning, &row.bar.limit),
+        restart_fact(query, verdict),
+        fact("Lag", row.lag.clone().unwrap_or_else(|| "unknown".to_owned()), false, &lag_more),
         fact(
             "Headroom, worst",
-            worst_headroom.map_or_else(|| "unknown".to_owned(), words::signed),
-            worst_headroom.is_some_and(|headroom| headroom < 0),
+            worst.map_or_else(|| "unknown".to_owned(), words::signed),
+            worst.is_some_and(|headroom| headroom < 0),
             "committed \u{2212} earliest, offsets",
         ),
+        fact("Last batch", row.batch_ago.clone(), false, &row.batch_more),
     ]
 }
 
-fn checkpoint(query: &QueryRound, verdict: Option<&QueryVerdict>, now: Moment) -> Vec<(&'static str, Line)> {
-    let mut pairs = vec![("Location", Line::plain(query.checkpoint.clone()))];
-    if let Some(verdict) = verdict {
-        let unknown = || Line::plain("unknown");
-        pairs.push(("Query id", verdict.query_id.clone().map_or_else(unknown, Line::plain)));
-        let committed = verdict.newest_committed.map(|batch| format!("batch {}", count(batch.0)));
-        pairs.push((
-            "Last committed",
-            match (committed, verdict.last_commit_at) {
-                (Some(batch), Some(at)) => Line::timed(
-                    format!("{batch}, "),
-                    Stamp::clock(at, now),
-                    format!(", {} ago", words::duration(now.since(at))),
-                ),
-                (Some(batch), None) => Line::plain(format!("{batch}, time not known")),
-                (None, _) => Line::plain("none"),
-            },
-        ));
-        pairs.push((
-            "Open",
-            match (verdict.open_batch_at, verdict.newest_planned) {
-                (Some(at), Some(batch)) => Line::timed(
-                    format!("batch {}, planned ", count(batch.0)),
-                    Stamp::clock(at, now),
-                    format!(", {} ago", words::duration(now.since(at))),
-                ),
-                _ => Line::plain("none"),
-            },
-        ));
-        pairs.push(("Expected", Line::plain(format!("a batch every {}", words::duration(verdict.expected_interval)))));
-        if let Some(version) = verdict.offset_log_version {
-            pairs.push(("Log format", Line::plain(format!("offsets v{version}"))));
-        }
-    }
-    pairs.push((
-        "Read",
-        match query.polls.last_success {
-            Some(at) => {
-                let took = query.polls.duration.map_or_else(String::new, |took| format!(", {}", words::took(took)));
-                Line::timed("", Stamp::clock(at, now), took)
+fn restart_fact(query: &QueryRound, verdict: &QueryVerdict) -> Fact {
+    let (value, toned, more) = match query.restarts.as_ref().map(|restarts| &restarts.configured) {
+        Some(restart) => match restart.outcome {
+            Outcome::Starts => ("starts", false, String::new()),
+            Outcome::StartsAndSkips => ("skips data", true, "without an error".to_owned()),
+            Outcome::Unknown => ("unknown", false, "not all was read".to_owned()),
+            Outcome::StartsThenFails | Outcome::Fails => {
+                let at = restart.partition.as_ref().map(|partition| format!("at {partition}"));
+                ("fails", true, at.unwrap_or_else(|| "its files are at fault".to_owned()))
             }
-            None => Line::plain("never"),
         },
-    ));
-    if let Some(failure) = &query.polls.failure {
-        let reason = words::spoken(failure.reason.label());
-        pairs.push(("Not read", Line::plain(format!("{reason}: {}", failure.detail))));
-    }
-    pairs
-}
-
-fn problems(query: &QueryRound, verdict: Option<&QueryVerdict>) -> Vec<Problem> {
-    let unread = verdict.and_then(|verdict| verdict.unreadable.as_ref()).filter(|_| query.polls.failure.is_none());
-    let unread =
-        unread.map(|unread| Problem { kind: unread.reason.label(), file: None, detail: unread.detail.clone() });
-    let found = verdict.iter().flat_map(|verdict| &verdict.problems).map(|problem| Problem {
-        kind: problem.kind.label(),
-        file: problem.file.clone(),
-        detail: problem.detail.clone(),
-    });
-    unread.into_iter().chain(found).collect()
-}
-
-/// What happened this round, and of what happened before, how often and when last.
-fn events(verdict: &QueryVerdict, now: Moment) -> Vec<(Stamp, String, String)> {
-    let mut events: Vec<(Moment, String, String)> = verdict
-        .events
-        .iter()
-        .map(|event| (event.at, words::spoken(event.kind.label()), event.detail.clone()))
-        .collect();
-    for (kind, (times, at)) in &verdict.event_totals {
-        if !verdict.events.iter().any(|event| event.kind == *kind) {
-            events.push((*at, words::spoken(kind.label()), counted(*times, "time in all", "times in all")));
-        }
-    }
-    events.sort_by(|left, right| right.cmp(left));
-    events.into_iter().map(|(at, word, detail)| (Stamp::clock(at, now), word, detail)).collect()
-}
-
-/// A name as a shell takes it.
-fn shell_word(name: &str) -> String {
-    if name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./:".contains(&byte)) && !name.is_empty() {
-        return name.to_owned();
-    }
-    format!("'{}'", name.replace('\'', "'\\''"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_in_a_command_is_one_word_of_the_shell() {
-        for (name, word) in [("orders-v2", "orders-v2"), ("a b", "'a b'"), ("x'; rm y", "'x'\\''; rm y'"), ("", "''")] {
-            assert_eq!(shell_word(name), word);
-        }
-    }
+        None if verdict.restartable == Some(false) => ("fails", true, "Spark would refuse its files".to_owned()),
+        None => ("unknown", false, "nothing was read lately".to_owned()),
+    };
+    Fact { name: "Restart", value: value.to_owned(), toned, more: Line::plain(more) }
 }

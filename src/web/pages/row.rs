@@ -1,10 +1,13 @@
 //! One row of the fleet page: a query in a few words.
 
+use std::sync::Arc;
+
+use super::chart::{Spark, spark};
 use super::tone::{Tone, tone, worst_ratio};
 use super::{Line, Stamp};
-use crate::judgement::{Deadline, QueryState, QueryVerdict};
+use crate::judgement::{Deadline, Outcome, QueryState, QueryVerdict};
 use crate::measures::Moment;
-use crate::metrics::snapshot::{ClusterRound, QueryRound};
+use crate::metrics::snapshot::{ClusterRound, QueryRound, total_lag};
 use crate::web::words;
 
 /// A query as the fleet page shows it.
@@ -26,7 +29,11 @@ pub(super) struct Row {
     pub(super) lag_more: String,
     pub(super) batch: Line,
     pub(super) batch_more: String,
+    pub(super) batch_ago: String,
     pub(super) restart_fails: bool,
+    pub(super) cluster: String,
+    /// Drawn for the rows of the page that is shown only.
+    pub(super) spark: Option<Spark>,
 }
 
 /// The picture of the remaining ratio.
@@ -68,13 +75,45 @@ pub(super) fn row(round: &ClusterRound, name: &str, query: &QueryRound, now: Mom
         due,
         due_more,
         lag: lag.map(words::count),
-        lag_more: verdict.map_or_else(String::new, |verdict| {
-            words::counted(number(verdict.partitions.len()), "partition", "partitions")
+        lag_more: growth(query.history.lag_growth(now)).unwrap_or_else(|| {
+            verdict.map_or_else(String::new, |verdict| {
+                words::counted(number(verdict.partitions.len()), "partition", "partitions")
+            })
         }),
         batch,
         batch_more,
-        restart_fails: verdict.is_some_and(|verdict| verdict.restartable == Some(false)),
+        batch_ago: verdict
+            .and_then(|verdict| verdict.last_commit_at)
+            .map_or_else(|| "unknown".to_owned(), |at| format!("{} ago", words::duration(now.since(at)))),
+        restart_fails: restart_fails(query, verdict),
+        cluster: round.cluster.clone(),
+        spark: None,
     }
+}
+
+impl Row {
+    /// Draws what headroom was.
+    pub(super) fn draw_history(&mut self, rounds: &[Arc<ClusterRound>], now: Moment) {
+        let Some(round) = rounds.iter().find(|round| round.cluster == self.cluster) else { return };
+        let Some(query) = round.queries.get(&self.name) else { return };
+        let span = query.history.usual_span(now);
+        let points: Vec<_> = query.history.points(span, now).copied().collect();
+        self.spark = spark(&points, span, now, round.poll_interval);
+    }
+}
+
+/// Whether Spark refuses the checkpoint's files, or would stop at what the brokers have.
+fn restart_fails(query: &QueryRound, verdict: Option<&QueryVerdict>) -> bool {
+    let foreseen = query.restarts.as_ref().map(|restarts| restarts.configured.outcome);
+    matches!(foreseen, Some(Outcome::Fails | Outcome::StartsThenFails))
+        || verdict.is_some_and(|verdict| verdict.restartable == Some(false))
+}
+
+/// How fast lag grows, where it does: `+61,800 a min`.
+pub(super) fn growth(per_minute: Option<i64>) -> Option<String> {
+    let per_minute = per_minute.filter(|growth| *growth != 0)?;
+    let sign = if per_minute > 0 { "+" } else { "" };
+    Some(format!("{sign}{} a min", words::signed(per_minute)))
 }
 
 pub(super) fn number(length: usize) -> u64 {
@@ -88,6 +127,7 @@ fn meaning(query: &QueryRound, state: QueryState, tone: Tone) -> String {
             format!("warning: below {}", words::percent(query.settings.risk_warning))
         }
         (QueryState::AtRisk, _) => "warning: by forecast".to_owned(),
+        (QueryState::Behind | QueryState::Idle, Tone::Warning) => "but a restart would fail".to_owned(),
         _ if query.verdict.is_none() => "first round under way".to_owned(),
         _ => words::meaning(state).to_owned(),
     }
@@ -131,14 +171,6 @@ pub(super) fn forecast(verdict: &QueryVerdict) -> Option<Deadline> {
 pub(super) fn lost(verdict: &QueryVerdict) -> (u64, u64) {
     let lost: Vec<u64> = verdict.partitions.values().filter_map(|each| each.lost).filter(|lost| *lost > 0).collect();
     (lost.iter().sum(), number(lost.len()))
-}
-
-/// The sum over topics; not known while one of them is not.
-pub(super) fn total_lag(verdict: &QueryVerdict) -> Option<u64> {
-    if verdict.topics.is_empty() {
-        return None;
-    }
-    verdict.topics.values().map(|topic| topic.lag).sum()
 }
 
 /// When unread data starts to go: the answer, and what belongs to it.

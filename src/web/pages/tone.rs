@@ -55,8 +55,15 @@ pub(in crate::web) fn tone(query: &QueryRound, now: Moment) -> Tone {
         QueryState::Stalled => stalled(query, now),
         QueryState::AtRisk => Tone::Warning,
         QueryState::Unverified | QueryState::Unknown | QueryState::NotStarted | QueryState::Superseded => Tone::Unknown,
+        // It reads well and has one life: calling it safe would be a lie.
+        QueryState::Behind | QueryState::Idle if refuses_restart(query) => Tone::Warning,
         QueryState::Behind | QueryState::Idle => Tone::Good,
     }
+}
+
+/// Whether Spark would not start from the checkpoint as it is.
+pub(super) fn refuses_restart(query: &QueryRound) -> bool {
+    query.verdict.as_ref().is_some_and(|verdict| verdict.restartable == Some(false))
 }
 
 /// How loudly a partition's state is told.

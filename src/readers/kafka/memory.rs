@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     fn described(id: u8, leaders: &[(i32, Option<i32>)]) -> Described {
-        Described { id: (id > 0).then(|| TopicId([id; 16])), leaders: leaders.iter().copied().collect() }
+        Described { id: (id > 0).then_some(TopicId([id; 16])), leaders: leaders.iter().copied().collect() }
     }
 
     #[test]

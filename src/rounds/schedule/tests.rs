@@ -13,7 +13,7 @@ use crate::ledger::{Acknowledgement, Health, Loaded, Remembered, RoundNotes};
 use crate::measures::{Moment, Offset, Reason, TopicPartition, Unread};
 use crate::metrics::snapshot::{ClusterRound, Publishing};
 use crate::process::clock;
-use crate::readers::{AgeRequest, BrokerReader, CheckpointReader, RequestCounts, WantedTopic};
+use crate::readers::{AgeRequest, BrokerReader, CheckpointReader, FirstSince, RequestCounts, WantedTopic};
 use crate::retention::{Age, ClusterReading};
 use crate::rounds::{AT_ONCE, QueryTarget, SourceFilter};
 
@@ -35,6 +35,14 @@ impl BrokerReader for Away {
         _: &[TopicPartition],
         _: Duration,
     ) -> BoxFuture<'_, BTreeMap<TopicPartition, Result<Offset, Unread>>> {
+        ready(BTreeMap::new()).boxed()
+    }
+
+    fn first_since(
+        &self,
+        _: &[(TopicPartition, Moment)],
+        _: Duration,
+    ) -> BoxFuture<'_, BTreeMap<TopicPartition, FirstSince>> {
         ready(BTreeMap::new()).boxed()
     }
 

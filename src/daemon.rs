@@ -1,5 +1,6 @@
 //! The composition: builds the rooms out of a configuration, starts and stops them. Nothing else knows them all.
 
+mod access;
 mod stores;
 mod targets;
 
@@ -27,7 +28,7 @@ use crate::rounds::{self, AT_ONCE};
 use crate::web::{self, RulesFormat, WebState};
 
 pub use stores::{StoreSecretError, store_settings};
-pub use targets::{TargetError, cluster_reader, cluster_targets, query_settings, source_filter};
+pub use targets::{TargetError, check_clients, cluster_reader, cluster_targets, query_settings, source_filter};
 
 /// How long requests in flight and rounds may take to end. Well under the grace of an init system.
 const GRACE: Duration = Duration::from_millis(1500);

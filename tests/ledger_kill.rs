@@ -53,7 +53,7 @@ impl BrokerReader for Deleting {
         let reading = ClusterReading {
             cluster_id: Some("K1".to_owned()),
             topics: BTreeMap::from([(TopicName::from("orders"), TopicSight::Seen(topic))]),
-            ages: BTreeMap::new(),
+            ..ClusterReading::default()
         };
         ready(Ok(reading)).boxed()
     }

@@ -4,6 +4,7 @@ mod checkpoints;
 mod findings;
 mod publish;
 mod remembering;
+mod rights;
 mod round;
 mod schedule;
 mod state;

@@ -11,6 +11,7 @@ use tracing::{info, warn};
 use super::board::Board;
 use super::publish::{cluster_round, remembered_round};
 use super::remembering::{hear, notes, published_health, take_over, written_memories};
+use super::rights;
 use super::round::{Found, once};
 use super::state::ClusterState;
 use super::targets::ClusterTarget;
@@ -44,6 +45,10 @@ pub async fn run(
             found = once(&target, &mut state, &places, deadline(target.poll_interval)) => found,
         };
         log_transitions(&target, &state, &found);
+        if let Ok(reading) = &found.cluster {
+            rights::tell(&target.name, &state.missing_rights, &reading.missing_rights);
+            state.missing_rights = reading.missing_rights.clone();
+        }
         let mut notes = notes(&target, &found, heard);
         if ledger.keeps_memories() {
             notes.memories = written_memories(&state);

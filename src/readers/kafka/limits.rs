@@ -70,6 +70,12 @@ pub(super) fn limits_of(memory: &Memory, topic: &TopicName) -> Option<Result<Lim
     }
 }
 
+/// Whether the right to read them was refused when they were last asked for.
+pub(super) fn is_denied(memory: &Memory, topic: &TopicName) -> bool {
+    let failure = memory.limits.get(topic).and_then(|known| known.failure.as_ref());
+    failure.is_some_and(|failure| failure.reason == Reason::Denied)
+}
+
 fn remember(
     known: &mut BTreeMap<TopicName, KnownLimits>,
     topic: &TopicName,
@@ -82,7 +88,11 @@ fn remember(
         Ok(limits) => (Some(limits), None),
         Err(unread) => {
             let good = before.and_then(|known| known.good.clone());
-            tracing::warn!(target: "kafka", topic = &**topic, %unread, kept = good.is_some(), "limits not read");
+            let told = before.and_then(|known| known.failure.as_ref()).map(|failure| failure.reason);
+            // A missing right is told with the others of its kind.
+            if told != Some(unread.reason) && unread.reason != Reason::Denied {
+                tracing::warn!(target: "kafka", topic = &**topic, %unread, kept = good.is_some(), "limits not read");
+            }
             (good, Some(unread))
         }
     };

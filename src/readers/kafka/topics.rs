@@ -14,7 +14,7 @@ use super::lookups::{Leaders, Pass, no_leader};
 use super::memory::{Memory, SeenTopic};
 use crate::measures::{Reason, TopicName, TopicPartition, Unread};
 use crate::readers::WantedTopic;
-use crate::retention::{ClusterReading, TopicId, TopicReading, TopicSight};
+use crate::retention::{ClusterReading, Right, TopicId, TopicReading, TopicSight};
 
 const CHUNK: usize = 500;
 const CALL: Duration = Duration::from_secs(3);
@@ -66,7 +66,21 @@ pub(super) fn read(
         }
         topics.insert(name, sight);
     }
-    Ok(ClusterReading { cluster_id: connection.cluster_id(), topics, ages: BTreeMap::new() })
+    let missing_rights = missing_rights(memory, &answers);
+    Ok(ClusterReading { cluster_id: connection.cluster_id(), topics, missing_rights, ..ClusterReading::default() })
+}
+
+fn missing_rights(memory: &Memory, answers: &Answers) -> BTreeMap<Right, BTreeSet<TopicName>> {
+    let mut missing: BTreeMap<Right, BTreeSet<TopicName>> = BTreeMap::new();
+    for (name, answer) in answers {
+        let right = match answer {
+            Err(error) if error.code == faults::TOPIC_DENIED => Right::Describe,
+            Ok(_) if limits::is_denied(memory, name) => Right::DescribeConfigs,
+            _ => continue,
+        };
+        missing.entry(right).or_default().insert(TopicName::clone(name));
+    }
+    missing
 }
 
 /// Asks anew who leads the partitions' topics, and remembers it.

@@ -32,7 +32,7 @@ def trust(cluster, **more) -> dict:
 @pytest.fixture
 def secured(cluster, tmp_path):
     """A configuration whose clusters each test adds."""
-    config = Config(tmp_path / "brinkwatch", "")
+    config = Config(tmp_path / "brinkwatch", "", values={"poll_interval": "3s"})
     config.values["clusters"].clear()
     return config
 
@@ -99,12 +99,17 @@ def test_every_way_to_log_in_reads_a_position_and_leaves_no_trace(cluster, order
             for right in ("describe", "describe_configs"):
                 assert metrics.value("cluster_missing_rights", kafka_cluster=name, right=right) == 0, name
 
+    def failures() -> list:
+        return [value for _, value in daemon.metrics().all("cluster_poll_failures_total")]
+
     eventually(all_read, 40)
+    # The first round may be too short for a busy machine; those after it are not.
+    failed_before = failures()
     assert {one["scope"] for one in cluster.tokens.asked if "scope" in one} == {"kafka"}
     # Tokens are asked for again before they end; the broker wants a newer one then.
     asked = len(cluster.tokens.asked)
     wait_until(lambda: len(cluster.tokens.asked) >= asked + 3, 40, "three more tokens")
-    assert "cannot be read" not in daemon.log()
+    assert failures() == failed_before
     all_read()
     metrics = daemon.metrics()
     assert metrics.one_hot("query_state", "state", query="absent") == "gone"
@@ -137,8 +142,13 @@ def test_a_password_is_rotated_without_a_restart(cluster, orders, secured, serve
     assert metrics.value("lag_offsets", query="main", topic=orders, partition=0) == 6
     # A wrong one is tried as well, and told; so this test can fail.
     password.write_text("wrong")
-    metrics = eventually(lambda: is_up(0))
-    assert metrics.value("cluster_poll_failures_total", kafka_cluster="main", reason="denied") > 0
+    eventually(lambda: is_up(0))
+
+    def is_denied() -> None:
+        assert daemon.metrics().value("cluster_poll_failures_total", kafka_cluster="main", reason="denied") > 0
+
+    eventually(is_denied)
+    metrics = is_up(0)
     assert metrics.one_hot("query_state", "state", query="main") == "unknown"
     assert "Authentication failed" in daemon.log()
     # A file that is away for a moment changes nothing by itself.

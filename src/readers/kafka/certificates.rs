@@ -118,7 +118,7 @@ fn address(bytes: &[u8]) -> Option<String> {
 fn issuer(certificate: &X509Ref) -> String {
     let parts = certificate.issuer_name().entries().filter_map(|entry| {
         let name = entry.object().nid().short_name().ok()?;
-        Some(format!("{name}={}", entry.data().as_utf8().ok()?))
+        Some(format!("{name}={}", entry.data().to_string().ok()?))
     });
     parts.collect::<Vec<_>>().join(", ")
 }

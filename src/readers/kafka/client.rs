@@ -24,7 +24,7 @@ const SERVE: Duration = Duration::from_millis(500);
 /// One slice of waiting for a first answer, so that a wrong password is not waited out.
 const SLICE: Duration = Duration::from_secs(1);
 /// How long a look at what is there may wait for each answer.
-const LOOK: Duration = Duration::from_millis(1200);
+const LOOK: Duration = Duration::from_millis(600);
 /// The same, when the time is over: within what a pass may take longer.
 const AT_THE_END: Duration = Duration::from_millis(100);
 /// The longest wait for a first answer.
@@ -92,7 +92,7 @@ impl Connection {
                     return Err(self.explained(LOOK.min(left)).unwrap_or_else(unexplained));
                 }
                 // Nothing was refused and nobody speaks: whoever is there is asked in another way, while there is time.
-                Err(_) if self.client().context().is_silent() && left > LOOK && !looked => {
+                Err(_) if self.client().context().is_silent() && left > LOOK * 3 && !looked => {
                     looked = true;
                     drop(self.explained(LOOK));
                 }

@@ -1,5 +1,6 @@
 //! The composition: builds the rooms out of a configuration, starts and stops them. Nothing else knows them all.
 
+mod access;
 mod fleet;
 mod looks;
 mod roster;
@@ -36,7 +37,7 @@ use crate::web::{self, RulesFormat, Sources, WebState};
 
 pub use looks::with_found;
 pub use stores::{StoreSecretError, store_settings};
-pub use targets::{TargetError, cluster_reader, cluster_targets, query_settings, source_filter};
+pub use targets::{TargetError, check_clients, cluster_reader, cluster_targets, query_settings, source_filter};
 
 /// How long requests in flight and rounds may take to end. Well under the grace of an init system.
 const GRACE: Duration = Duration::from_millis(1500);

@@ -31,7 +31,7 @@ fn options(bootstrap_servers: &str) -> KafkaOptions {
     KafkaOptions {
         cluster: "mock".to_owned(),
         bootstrap_servers: bootstrap_servers.to_owned(),
-        properties: BTreeMap::new(),
+        access: BTreeMap::new().into(),
         retention_overrides: BTreeMap::from([(TopicName::from("by-hand"), short)]),
     }
 }
@@ -247,7 +247,7 @@ fn a_reader_whose_broker_hangs_is_dropped_at_once() {
 #[test]
 fn secrets_are_not_printed() {
     let properties = BTreeMap::from([("sasl.password".to_owned(), "hunter2".to_owned())]);
-    let options = KafkaOptions { properties, ..options("127.0.0.1:1") };
+    let options = KafkaOptions { access: properties.into(), ..options("127.0.0.1:1") };
     let printed = format!("{options:?} {:?}", KafkaReader::open(options.clone()).unwrap());
     assert!(printed.contains("sasl.password") && !printed.contains("hunter2"), "{printed}");
 }

@@ -101,7 +101,7 @@ fn cluster(id: u8, earliest: i64, latest: i64) -> ClusterReading {
     ClusterReading {
         cluster_id: Some("secret-cluster".to_owned()),
         topics: BTreeMap::from([(TopicName::from(TOPIC), TopicSight::Seen(topic))]),
-        ages: BTreeMap::new(),
+        ..ClusterReading::default()
     }
 }
 

@@ -1,12 +1,15 @@
 //! `brinkwatch config`: look at the configuration without starting anything.
 
 use std::fmt;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
+use anyhow::Context;
 use clap::{Args, Subcommand};
 
+use super::Ended;
 use crate::config::{self, Config, ConfigError};
+use crate::daemon::check_clients;
 use crate::process::exit_code::ExitCode;
 
 /// Where the configuration comes from: for every command that needs one.
@@ -88,6 +91,12 @@ pub fn run(args: &ConfigArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
     let config = source.load()?;
     match args.action {
         ConfigAction::Check(_) => {
+            let unreadable = check_clients(&config)
+                .context(Ended::with(ExitCode::Configuration, "the configuration asks for what cannot be had"))?;
+            for error in unreadable {
+                let words = format!("{:#}", anyhow::Error::new(error));
+                writeln!(io::stderr(), "brinkwatch: not tried here: {words}")?;
+            }
             let clusters = counted(config.clusters.len(), "cluster", "clusters");
             let queries = counted(config.queries.len(), "query", "queries");
             let discoveries = match config.discoveries.len() {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::check::{three_times, written_name};
 use super::discovery::{Discovery, WrittenDiscovery, written_discovery};
 use super::secret::SecretSource;
+use super::security::written_security;
 use super::store::written_store;
 use super::valid::{Cluster, Config, Property, Query, Threshold};
 use super::written::{
@@ -62,10 +63,13 @@ fn written_cluster(cluster: &Cluster) -> WrittenCluster {
         let file = if matches!(value, Property::Secret(SecretSource::File(_))) { "_file" } else { "" };
         (written_name(property) + file, value.clone())
     };
+    let (tls, sasl) = written_security(cluster.tls.as_ref(), cluster.sasl.as_ref());
     WrittenCluster {
         bootstrap_servers: cluster.bootstrap_servers.clone(),
         poll_interval: Some(cluster.poll_interval),
         clock_skew: cluster.clock_skew,
+        tls,
+        sasl,
         librdkafka: cluster.librdkafka.iter().map(key).collect(),
         retention_overrides: cluster.retention_overrides.clone(),
     }

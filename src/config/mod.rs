@@ -11,6 +11,7 @@ mod secret;
 mod duration;
 mod layers;
 mod typed;
+mod security;
 mod store;
 mod template;
 mod discovery;
@@ -36,6 +37,7 @@ pub use effective::effective_toml;
 pub use key::Key;
 pub use mistake::{ConfigError, Layer, Mistake};
 pub use secret::{BothTwins, Secret, SecretError, SecretSource};
+pub use security::{Mechanism, Sasl, Tls};
 pub use store::{Store, StoreKind};
 pub use template::{NameParts, NameTemplate};
 pub use valid::{

@@ -104,8 +104,6 @@ fn value_taken_for_table(leaf: &Leaf) -> Option<Key> {
 fn is_of_a_later_version(key: &Key) -> bool {
     matches!(
         key.words().as_slice(),
-        ["ledger"]
-            | ["server", "tls_server_config" | "basic_auth_users" | "bearer_token_file"]
-            | ["clusters", _, "tls" | "sasl"]
+        ["ledger"] | ["server", "tls_server_config" | "basic_auth_users" | "bearer_token_file"]
     )
 }

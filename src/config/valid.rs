@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::discovery::Discovery;
 use super::secret::{Secret, SecretError, SecretSource};
+use super::security::{Sasl, Tls};
 use super::store::Store;
 use crate::judgement::{Isolation, Subscribe, Watch};
 use crate::metrics::snapshot::{Granularity, PartitionMetrics};
@@ -171,6 +172,10 @@ pub struct Cluster {
     pub stale_after: Duration,
     /// How far the clocks of brokers, producers and ours may be apart.
     pub clock_skew: Duration,
+    /// Encryption; `None`: plain text.
+    pub tls: Option<Tls>,
+    /// Login; `None`: none, or by a certificate.
+    pub sasl: Option<Sasl>,
     /// Further properties of the Kafka client, by their real names (with dots).
     pub librdkafka: BTreeMap<String, Property>,
     /// Retention by topic, for what the broker does not tell.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::discovery::WrittenDiscovery;
 use super::duration;
 use super::secret::{Secret, SecretSource};
+use super::security::{WrittenSasl, WrittenTls};
 use super::store::WrittenStore;
 use super::valid::{LogFormat, LogLevel, Property, RetentionOverride, SourceKind};
 use crate::judgement::{Isolation, Subscribe, Watch};
@@ -128,6 +129,10 @@ pub(super) struct WrittenCluster {
     pub(super) poll_interval: Option<Duration>,
     #[serde(with = "duration::always")]
     pub(super) clock_skew: Duration,
+    #[serde(skip_serializing_if = "WrittenTls::is_default")]
+    pub(super) tls: WrittenTls,
+    #[serde(skip_serializing_if = "WrittenSasl::is_default")]
+    pub(super) sasl: WrittenSasl,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) librdkafka: BTreeMap<String, Property>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -140,6 +145,8 @@ impl Default for WrittenCluster {
             bootstrap_servers: String::new(),
             poll_interval: None,
             clock_skew: Duration::from_secs(5),
+            tls: WrittenTls::default(),
+            sasl: WrittenSasl::default(),
             librdkafka: BTreeMap::new(),
             retention_overrides: BTreeMap::new(),
         }

@@ -1,17 +1,17 @@
 //! From the configuration to what the rounds go over.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use thiserror::Error;
 
+use super::access::access_source;
 use super::fleet::Fleet;
 use super::stores::StoreSecretError;
-use crate::config::{Cluster, Config, Query, SecretError, SourceKind};
+use crate::config::{Cluster, Config, Query, SourceKind};
 use crate::judgement::QuerySettings;
 use crate::measures::TopicName;
 use crate::metrics::snapshot::Publishing;
-use crate::readers::kafka::{KafkaOptions, KafkaReader, OpenError};
+use crate::readers::kafka::{AccessError, KafkaOptions, KafkaReader, OpenError, check_access};
 use crate::readers::stores::StoreError;
 use crate::readers::{BrokerReader, CheckpointReader};
 use crate::retention::Limits;
@@ -41,25 +41,14 @@ pub enum TargetError {
     /// A secret of a store.
     #[error(transparent)]
     StoreSecret(#[from] StoreSecretError),
-    /// A property that the Kafka client does not take.
-    #[error("clusters.{cluster}.librdkafka")]
+    /// Settings that the Kafka client does not take, or a secret of it.
+    #[error("clusters.{cluster}")]
     Client {
         /// The cluster's name.
         cluster: String,
         /// What the client said.
         #[source]
         cause: OpenError,
-    },
-    /// A secret's file.
-    #[error("clusters.{cluster}.librdkafka.{property}")]
-    Secret {
-        /// The cluster's name.
-        cluster: String,
-        /// The property's name.
-        property: String,
-        /// Why it was not read.
-        #[source]
-        cause: SecretError,
     },
 }
 
@@ -93,17 +82,8 @@ pub(super) fn query_target(
 /// The reader of one cluster.
 ///
 /// # Errors
-/// When a property or a secret's file is refused.
+/// When a setting or a secret's file is refused.
 pub fn cluster_reader(name: &str, cluster: &Cluster) -> Result<Arc<dyn BrokerReader>, TargetError> {
-    let mut properties = BTreeMap::new();
-    for (property, value) in &cluster.librdkafka {
-        let value = value.read().map_err(|cause| TargetError::Secret {
-            cluster: name.to_owned(),
-            property: property.clone(),
-            cause,
-        })?;
-        properties.insert(property.clone(), value.expose().to_owned());
-    }
     let overrides = cluster.retention_overrides.iter().map(|(topic, given)| {
         let limits = Limits {
             cleanup_policy: given.cleanup_policy.map(|policy| policy.label().to_owned()),
@@ -116,11 +96,28 @@ pub fn cluster_reader(name: &str, cluster: &Cluster) -> Result<Arc<dyn BrokerRea
     let options = KafkaOptions {
         cluster: name.to_owned(),
         bootstrap_servers: cluster.bootstrap_servers.clone(),
-        properties,
+        access: access_source(name, cluster),
         retention_overrides: overrides.collect(),
     };
     let reader = KafkaReader::open(options).map_err(|cause| TargetError::Client { cluster: name.to_owned(), cause })?;
     Ok(Arc::new(reader))
+}
+
+/// Whether the settings of each cluster's client can be served by what is linked in. Asks no broker.
+///
+/// # Errors
+/// At the first cluster whose settings cannot; a secret's file that cannot be read is no such thing, as it may be there
+/// only where the daemon runs: it is told instead.
+pub fn check_clients(config: &Config) -> Result<Vec<AccessError>, TargetError> {
+    let mut unreadable = Vec::new();
+    for (name, cluster) in &config.clusters {
+        match check_access(&access_source(name, cluster)) {
+            Ok(()) => {}
+            Err(OpenError::Unreadable(error)) => unreadable.push(error),
+            Err(cause) => return Err(TargetError::Client { cluster: name.clone(), cause }),
+        }
+    }
+    Ok(unreadable)
 }
 
 pub(super) fn reads(query: &Query, cluster: &str) -> bool {

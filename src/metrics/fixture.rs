@@ -12,7 +12,7 @@ use crate::judgement::{
     QueryVerdict, TopicVerdict,
 };
 use crate::measures::{BatchId, Moment, Offset, Reason, TopicName, TopicPartition, Unread};
-use crate::retention::{ClusterReading, Limits, PartitionReading, TopicReading, TopicSight};
+use crate::retention::{ClusterReading, Limits, PartitionReading, Right, TopicReading, TopicSight};
 
 /// Mon 30 Nov 2026, 02:53:08 UTC.
 pub(crate) const NOW: Moment = Moment::from_millis(1_796_007_188_000);
@@ -261,5 +261,6 @@ fn reading() -> ClusterReading {
         ]
         .into(),
         ages: BTreeMap::new(),
+        missing_rights: [(Right::DescribeConfigs, [Arc::from("prices")].into())].into(),
     }
 }

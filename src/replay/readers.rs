@@ -127,7 +127,7 @@ impl BrokerReader for WrittenKafka {
                     .iter()
                     .map(|wanted| (TopicName::clone(&wanted.name), sight(&state.kafka, wanted)))
                     .collect(),
-                ages: BTreeMap::new(),
+                ..ClusterReading::default()
             }),
         };
         ready(answer).boxed()

@@ -14,7 +14,7 @@ pub use forecast::{Sample, Threat, forecast, lifetime_by_size};
 pub use policy::{Cleanup, Limit, Policy, Ruling};
 pub use proofs::Proofs;
 pub use ratio::{Standing, float, ratio, size_at_work};
-pub use reading::{Age, ClusterReading, Limits, PartitionReading, TopicId, TopicReading, TopicSight};
+pub use reading::{Age, ClusterReading, Limits, PartitionReading, Right, TopicId, TopicReading, TopicSight};
 pub use search::Search;
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What one pass over a Kafka cluster says.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -29,6 +29,31 @@ pub struct ClusterReading {
     pub topics: BTreeMap<TopicName, TopicSight>,
     /// What look-ups by time showed, per partition and committed offset that was asked for.
     pub ages: BTreeMap<(TopicPartition, Offset), Age>,
+    /// Rights that the brokers refused, with the topics for which they did. Each takes away what needs it, and no more.
+    pub missing_rights: BTreeMap<Right, BTreeSet<TopicName>>,
+}
+
+/// A right that a reader needs on each topic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Right {
+    /// To see the topic at all. Without it, a topic that is forbidden looks like one that does not exist.
+    Describe,
+    /// To read what limits its retention.
+    DescribeConfigs,
+}
+
+impl Right {
+    /// Both of them.
+    pub const ALL: [Self; 2] = [Self::Describe, Self::DescribeConfigs];
+
+    /// As Kafka writes it.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Describe => "DESCRIBE",
+            Self::DescribeConfigs => "DESCRIBE_CONFIGS",
+        }
+    }
 }
 
 /// What the cluster answered when asked for a topic.

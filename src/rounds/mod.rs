@@ -8,6 +8,7 @@ mod known;
 mod news;
 mod publish;
 mod remembering;
+mod rights;
 mod round;
 mod schedule;
 mod state;

@@ -12,6 +12,7 @@ use super::board::Board;
 use super::news::{Change, change};
 use super::publish::{cluster_round, remembered_round};
 use super::remembering::{began, hear, let_go, newcomers, notes, published_health, settle, take_over, unwritten};
+use super::rights;
 use super::round::{Found, once};
 use super::state::ClusterState;
 use super::targets::ClusterTarget;
@@ -58,6 +59,10 @@ pub async fn run(
             found = once(&target, &mut state, &places, deadline(target.poll_interval)) => found,
         };
         log_transitions(&target, &state, &found);
+        if let Ok(reading) = &found.cluster {
+            rights::tell(&target.name, &state.missing_rights, &reading.missing_rights);
+            state.missing_rights = reading.missing_rights.clone();
+        }
         let mut notes = notes(&target, &found, heard);
         if ledger.keeps_memories() {
             notes.memories = unwritten(&state);

@@ -9,6 +9,7 @@ use crate::ledger::Written;
 use crate::measures::{Moment, TopicName, Unread};
 use crate::metrics::snapshot::{History, Polls};
 use crate::process::clock::Clock;
+use crate::retention::Right;
 
 /// Kept between the rounds of one cluster.
 #[derive(Debug, Default)]
@@ -25,6 +26,8 @@ pub struct ClusterState {
     pub gaps_unresolved: Option<BTreeMap<String, BTreeMap<TopicName, u64>>>,
     /// Topics that a query's checkpoint ever named, by query.
     pub topics: BTreeMap<String, BTreeSet<TopicName>>,
+    /// Rights that were missing when the cluster last answered.
+    pub missing_rights: BTreeMap<Right, BTreeSet<TopicName>>,
     /// How the polls of the cluster went.
     pub cluster_polls: Polls,
     /// How the polls of each checkpoint went, by query.

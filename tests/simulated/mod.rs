@@ -145,7 +145,7 @@ pub(crate) fn cluster(retention: Duration, topics: &[Told<'_>]) -> ClusterReadin
     ClusterReading {
         cluster_id: Some("K1".to_owned()),
         topics: topics.iter().map(topic).collect(),
-        ages: BTreeMap::new(),
+        ..ClusterReading::default()
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::{Checks, at_least_a_second, table_name, three_times};
 use crate::config::key::Key;
 use crate::config::secret::{BothTwins, Secret, SecretSource};
+use crate::config::security::{decided, security};
 use crate::config::valid::{Cluster, Property, RetentionOverride};
 use crate::config::written::WrittenCluster;
 
@@ -45,12 +46,22 @@ fn cluster(
         check_override(&overrides.child(topic), limits, checks);
     }
     let poll_interval = written.poll_interval.unwrap_or(global);
+    let (tls, sasl) = security(table, written.tls, written.sasl, checks);
+    let librdkafka = properties(&table.child("librdkafka"), written.librdkafka, checks);
+    for (property, owner) in decided(tls.as_ref(), sasl.as_ref()) {
+        if librdkafka.contains_key(property) {
+            let key = table.child("librdkafka").child(&written_name(property));
+            checks.report(key, format!("is decided by the cluster's {owner} table already; keep one"));
+        }
+    }
     Cluster {
         bootstrap_servers: written.bootstrap_servers,
         poll_interval,
         stale_after: stale_after.unwrap_or_else(|| three_times(poll_interval)),
         clock_skew: written.clock_skew,
-        librdkafka: properties(&table.child("librdkafka"), written.librdkafka, checks),
+        tls,
+        sasl,
+        librdkafka,
         retention_overrides: written.retention_overrides,
     }
 }

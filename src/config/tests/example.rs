@@ -63,12 +63,14 @@ fn what_the_example_shows_in_comments_is_the_default_too() {
 
 #[test]
 fn every_key_is_in_the_example_once_and_has_its_line() {
-    let tables: [&[&str]; 11] = [
+    let tables: [&[&str]; 13] = [
         &[],
         &["server"],
         &["log"],
         &["alerts"],
         &["clusters", "main"],
+        &["clusters", "main", "tls"],
+        &["clusters", "main", "sasl"],
         &["clusters", "main", "retention_overrides", "my.topic"],
         &["stores", "lake"],
         &["discovery", "lake"],

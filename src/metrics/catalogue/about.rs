@@ -25,6 +25,8 @@ metrics! {
         "When a poll of the cluster last worked.";
     CLUSTER_POLL_LAST_ATTEMPT = Gauge "cluster_poll_last_attempt_timestamp_seconds" CLUSTER, Timestamp Min own:
         "When a poll of the cluster was last tried.";
+    CLUSTER_MISSING_RIGHTS = Gauge "cluster_missing_rights" &["kafka_cluster", "right"], Count Max own:
+        "Watched topics for which this right is missing, as of the last poll that worked.";
     CHECKPOINT_UP = Gauge "checkpoint_up" QUERY, Flag Min own:
         "1 when the last poll of the checkpoint worked and is not older than stale_after, else 0.";
     CHECKPOINT_POLLS_TOTAL = Counter "checkpoint_polls_total" QUERY, Count Max own:

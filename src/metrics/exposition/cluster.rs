@@ -1,16 +1,18 @@
 //! Lines of a cluster: its polls, its topics, their partitions.
 
+use std::collections::BTreeSet;
+
 use super::writer::{Blocks, Labels};
 use crate::measures::Moment;
 use crate::measures::Reason;
 use crate::metrics::catalogue::{
-    CLUSTER_POLL_DURATION, CLUSTER_POLL_FAILURES_TOTAL, CLUSTER_POLL_LAST_ATTEMPT, CLUSTER_POLL_LAST_SUCCESS,
-    CLUSTER_POLLS_TOTAL, CLUSTER_UP, EARLIEST_OFFSET, KAFKA_REQUESTS_TOTAL, LATEST_OFFSET, Metric, STABLE_OFFSET,
-    TOPIC_CLEANUP_POLICY, TOPIC_OLDEST_RECORD, TOPIC_PARTITIONS, TOPIC_RETENTION_BYTES, TOPIC_RETENTION_LIMIT,
-    TOPIC_RETENTION_SECONDS,
+    CLUSTER_MISSING_RIGHTS, CLUSTER_POLL_DURATION, CLUSTER_POLL_FAILURES_TOTAL, CLUSTER_POLL_LAST_ATTEMPT,
+    CLUSTER_POLL_LAST_SUCCESS, CLUSTER_POLLS_TOTAL, CLUSTER_UP, EARLIEST_OFFSET, KAFKA_REQUESTS_TOTAL, LATEST_OFFSET,
+    Metric, STABLE_OFFSET, TOPIC_CLEANUP_POLICY, TOPIC_OLDEST_RECORD, TOPIC_PARTITIONS, TOPIC_RETENTION_BYTES,
+    TOPIC_RETENTION_LIMIT, TOPIC_RETENTION_SECONDS,
 };
 use crate::metrics::snapshot::{ClusterRound, Polls};
-use crate::retention::{Limits, TopicReading, TopicSight};
+use crate::retention::{Limits, Right, TopicReading, TopicSight};
 
 /// The metrics of one kind of target's polls.
 pub(super) struct PollMetrics {
@@ -34,6 +36,12 @@ const CLUSTER_POLLS: PollMetrics = PollMetrics {
 pub(super) fn write(blocks: &mut Blocks, round: &ClusterRound) {
     let labels = Labels::none().and("kafka_cluster", &round.cluster);
     polls(blocks, &CLUSTER_POLLS, &labels, &round.polls);
+    // What no broker was asked for is not told to be there.
+    for right in Right::ALL.into_iter().filter(|_| round.polls.up) {
+        let count = round.reading.missing_rights.get(&right).map_or(0, BTreeSet::len);
+        let labels = labels.and("right", &right.label().to_ascii_lowercase());
+        blocks.put_some(&CLUSTER_MISSING_RIGHTS, &labels, u64::try_from(count).ok());
+    }
     for (api, count) in &round.requests {
         blocks.put(&KAFKA_REQUESTS_TOTAL, &labels.and("api", api), *count);
     }

@@ -14,15 +14,20 @@ use rdkafka::config::FromClientConfigAndContext;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use tokio::time::Instant;
 
+use super::access::{Access, AccessSource};
 use super::context::Context;
 use super::librdkafka::{CallError, cluster_id};
-use super::properties::{OpenError, client_config, refusal};
+use super::properties::{OpenError, check_served, client_config, refusal};
 use crate::measures::{Reason, Unread};
 
 /// How often the client's events (logs, errors, token refreshes) are served when none wakes us.
 const SERVE: Duration = Duration::from_millis(500);
 /// One slice of waiting for a first answer, so that a wrong password is not waited out.
 const SLICE: Duration = Duration::from_secs(1);
+/// How long a look at what is there may wait for each answer.
+const LOOK: Duration = Duration::from_millis(600);
+/// The same, when the time is over: within what a pass may take longer.
+const AT_THE_END: Duration = Duration::from_millis(100);
 /// The longest wait for a first answer.
 const FIRST_ANSWER: Duration = Duration::from_secs(10);
 
@@ -31,8 +36,25 @@ pub(super) struct Connection {
     consumer: BaseConsumer<Context>,
     /// Ids of brokers, the one that answered last first.
     brokers: Mutex<Vec<i32>>,
-    requests: Mutex<BTreeMap<&'static str, u64>>,
-    look_ups: AtomicU64,
+    pub(super) requests: Requests,
+    bootstrap_servers: String,
+}
+
+/// Requests by API, and look-ups by time, counted on from one client of a cluster to the next.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Requests {
+    by_api: Arc<Mutex<BTreeMap<&'static str, u64>>>,
+    look_ups: Arc<AtomicU64>,
+}
+
+impl Requests {
+    pub(super) fn counted(&self) -> BTreeMap<&'static str, u64> {
+        self.by_api.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn look_ups(&self) -> u64 {
+        self.look_ups.load(Ordering::Relaxed)
+    }
 }
 
 impl Connection {
@@ -42,21 +64,13 @@ impl Connection {
 
     /// Counts one request to one broker.
     pub(super) fn count(&self, api: &'static str) {
-        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut requests = self.requests.by_api.lock().unwrap_or_else(PoisonError::into_inner);
         *requests.entry(api).or_default() += 1;
-    }
-
-    pub(super) fn requests(&self) -> BTreeMap<&'static str, u64> {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Counts look-ups by time, one for each partition.
     pub(super) fn count_look_ups(&self, partitions: usize) {
-        self.look_ups.fetch_add(u64::try_from(partitions).unwrap_or(u64::MAX), Ordering::Relaxed);
-    }
-
-    pub(super) fn look_ups(&self) -> u64 {
-        self.look_ups.load(Ordering::Relaxed)
+        self.requests.look_ups.fetch_add(u64::try_from(partitions).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
     /// The cluster's id, once a broker said it.
@@ -68,11 +82,12 @@ impl Connection {
     /// leaders.
     pub(super) fn refresh(&self, until: Instant) -> Result<(), Unread> {
         let until = until.min(Instant::now() + FIRST_ANSWER);
+        let mut looked = false;
         loop {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 let none = || Unread::new(Reason::TimedOut, "no broker answered in time");
-                return Err(self.client().context().cause().unwrap_or_else(none));
+                return Err(self.explained(AT_THE_END).unwrap_or_else(none));
             }
             self.count("metadata");
             match self.client().fetch_metadata(None, left.min(SLICE)) {
@@ -87,7 +102,12 @@ impl Connection {
                     // A connection that is closed without a word leaves no cause.
                     let closed = "no broker keeps a connection: not Kafka, or security.protocol is not right";
                     let unexplained = || Unread::new(Reason::Unreachable, closed);
-                    return Err(self.client().context().cause().unwrap_or_else(unexplained));
+                    return Err(self.explained(LOOK.min(left)).unwrap_or_else(unexplained));
+                }
+                // Nothing was refused and nobody speaks: whoever is there is asked in another way, while there is time.
+                Err(_) if self.client().context().is_silent() && left > LOOK * 3 && !looked => {
+                    looked = true;
+                    drop(self.explained(LOOK));
                 }
                 Err(_) => {}
             }
@@ -133,7 +153,12 @@ impl Connection {
         }
         let timed_out = || Unread::new(Reason::TimedOut, "the deadline passed");
         let error = last.map(|error| super::faults::unread(&error));
-        Err(self.client().context().cause().or(error).unwrap_or_else(timed_out))
+        Err(self.explained(AT_THE_END).or(error).unwrap_or_else(timed_out))
+    }
+
+    /// Why nothing was read, in words for a person.
+    fn explained(&self, wait: Duration) -> Option<Unread> {
+        self.client().context().explained(&self.bootstrap_servers, wait)
     }
 
     /// The next call that may go to any broker goes to another one.
@@ -156,16 +181,15 @@ impl Connection {
 pub(super) fn open(
     cluster: &str,
     bootstrap_servers: &str,
-    properties: &BTreeMap<String, String>,
+    access: Access,
+    requests: &Requests,
 ) -> Result<Arc<Connection>, OpenError> {
-    let config = client_config(bootstrap_servers, properties)?;
-    let consumer = BaseConsumer::from_config_and_context(&config, Context::new(cluster))
-        .map_err(|error| refusal(&error, properties))?;
+    let consumer = consumer(cluster, bootstrap_servers, access)?;
     let connection = Arc::new(Connection {
         consumer,
         brokers: Mutex::default(),
-        requests: Mutex::default(),
-        look_ups: AtomicU64::new(0),
+        requests: requests.clone(),
+        bootstrap_servers: bootstrap_servers.to_owned(),
     });
     let served = Arc::clone(&connection);
     thread::Builder::new()
@@ -178,4 +202,24 @@ pub(super) fn open(
         })
         .map_err(OpenError::Thread)?;
     Ok(connection)
+}
+
+fn consumer(cluster: &str, bootstrap_servers: &str, access: Access) -> Result<BaseConsumer<Context>, OpenError> {
+    let mut config = client_config(bootstrap_servers, &access.properties)?;
+    check_served(&access.properties)?;
+    if bootstrap_servers.is_empty() {
+        config.remove("bootstrap.servers");
+    }
+    let properties = access.properties.clone();
+    BaseConsumer::from_config_and_context(&config, Context::new(cluster, access))
+        .map_err(|error| refusal(&error, &properties))
+}
+
+/// Finds out whether a client can be made of this, without any broker: the certificates are read, the passwords of
+/// keys tried, and the linked librdkafka says whether it knows the way to log in.
+///
+/// # Errors
+/// As [`super::KafkaReader::open`].
+pub fn check_access(source: &AccessSource) -> Result<(), OpenError> {
+    consumer("", "", source.read()?).map(drop)
 }

@@ -74,6 +74,12 @@ fn known<'a>(memory: &'a Memory, topic: &TopicName) -> Option<&'a KnownLimits> {
     memory.topic(topic)?.limits.as_ref()
 }
 
+/// Whether the right to read them was refused when they were last asked for.
+pub(super) fn is_denied(memory: &Memory, topic: &TopicName) -> bool {
+    let failure = known(memory, topic).and_then(|known| known.failure.as_ref());
+    failure.is_some_and(|failure| failure.reason == Reason::Denied)
+}
+
 fn remember(
     memory: &mut Memory,
     topic: &TopicName,
@@ -91,7 +97,11 @@ fn remember(
         }
         Err(unread) => {
             let good = before.and_then(|known| known.good.clone());
-            tracing::warn!(target: "kafka", topic = &**topic, %unread, kept = good.is_some(), "limits not read");
+            let told = before.and_then(|known| known.failure.as_ref()).map(|failure| failure.reason);
+            // A missing right is told with the others of its kind.
+            if told != Some(unread.reason) && unread.reason != Reason::Denied {
+                tracing::warn!(target: "kafka", topic = &**topic, %unread, kept = good.is_some(), "limits not read");
+            }
             (good, Some(unread))
         }
     };

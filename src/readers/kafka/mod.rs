@@ -15,14 +15,17 @@ use futures::future::BoxFuture;
 use tokio::sync::{Mutex, oneshot};
 use tokio::time::{Instant, timeout_at};
 
+use self::access::Current;
 use self::client::Connection;
 use self::memory::Memory;
 use super::{AgeRequest, BrokerReader, FirstSince, WantedTopic};
 use crate::measures::{Moment, Offset, Reason, TopicName, TopicPartition, Unread};
 use crate::retention::{Age, ClusterReading, Limits};
 
+mod access;
 mod ages;
 mod bounds;
+mod certificates;
 mod client;
 mod context;
 mod faults;
@@ -31,10 +34,17 @@ mod librdkafka;
 mod limits;
 mod lookups;
 mod memory;
+mod msk;
+mod probe;
 mod properties;
+mod tokens;
 mod topics;
+mod words;
 
+pub use access::{Access, AccessError, AccessSource};
+pub use client::check_access;
 pub use properties::{FORBIDDEN, OpenError};
+pub use tokens::{ClientCredentials, TokenKind, TokenSource};
 
 /// How much later than its deadline a pass may hand over what it has.
 const GRACE: Duration = Duration::from_millis(500);
@@ -46,8 +56,8 @@ pub struct KafkaOptions {
     pub cluster: String,
     /// Host and port pairs, separated by commas.
     pub bootstrap_servers: String,
-    /// librdkafka properties by their own, dotted names. May hold secrets.
-    pub properties: BTreeMap<String, String>,
+    /// What the client logs in with.
+    pub access: AccessSource,
     /// Limits of topics given by hand, where the broker does not tell.
     pub retention_overrides: BTreeMap<TopicName, Limits>,
 }
@@ -57,7 +67,7 @@ impl fmt::Debug for KafkaOptions {
         f.debug_struct("KafkaOptions")
             .field("cluster", &self.cluster)
             .field("bootstrap_servers", &self.bootstrap_servers)
-            .field("properties", &self.properties.keys())
+            .field("access", &self.access)
             .field("retention_overrides", &self.retention_overrides)
             .finish()
     }
@@ -66,7 +76,7 @@ impl fmt::Debug for KafkaOptions {
 /// The reader of one cluster.
 pub struct KafkaReader {
     cluster: String,
-    connection: Arc<Connection>,
+    current: Arc<Current>,
     /// What is remembered between passes. Who holds it has the turn.
     memory: Arc<Mutex<Memory>>,
 }
@@ -84,17 +94,17 @@ impl KafkaReader {
     /// answered or times out.
     ///
     /// # Errors
-    /// When a property is forbidden or refused, or the system has no thread left.
+    /// When a secret cannot be read, a property is forbidden or refused, or the system has no thread left.
     pub fn open(options: KafkaOptions) -> Result<Self, OpenError> {
-        let connection = client::open(&options.cluster, &options.bootstrap_servers, &options.properties)?;
+        let current = Current::open(&options.cluster, &options.bootstrap_servers, options.access)?;
         let memory = Memory::new(options.retention_overrides);
-        Ok(Self { cluster: options.cluster, connection, memory: Arc::new(Mutex::new(memory)) })
+        Ok(Self { cluster: options.cluster, current: Arc::new(current), memory: Arc::new(Mutex::new(memory)) })
     }
 
     /// How many look-ups by time were made since the start, one for each partition that was asked for.
     #[must_use]
     pub fn look_ups(&self) -> u64 {
-        self.connection.look_ups()
+        self.current.requests().look_ups()
     }
 
     /// Runs blocking work on a thread of its own, when it is our turn.
@@ -106,10 +116,10 @@ impl KafkaReader {
         let until = Instant::now() + deadline;
         let turn = timeout_at(until, Arc::clone(&self.memory).lock_owned()).await;
         let mut memory = turn.map_err(|_| Unread::new(Reason::Overrun, "the pass before this one still runs"))?;
-        let connection = Arc::clone(&self.connection);
+        let current = Arc::clone(&self.current);
         let (tell, told) = oneshot::channel();
         let spawned = thread::Builder::new().name("kafka-pass".to_owned()).spawn(move || {
-            let answer = work(&connection, &mut memory, until);
+            let answer = work(&current.connection(), &mut memory, until);
             drop(memory);
             if tell.send(answer).is_err() {
                 tracing::debug!(target: "kafka", "nobody waits for this pass any more");
@@ -195,6 +205,6 @@ impl BrokerReader for KafkaReader {
     }
 
     fn requests(&self) -> BTreeMap<&'static str, u64> {
-        self.connection.requests()
+        self.current.requests().counted()
     }
 }

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use rdkafka::config::{ClientConfig, RDKafkaLogLevel};
 use rdkafka::error::KafkaError;
 
+use super::access::AccessError;
+
 /// Properties that would break the promise to only read, or what the reader takes an answer for. Nobody may set them.
 pub const FORBIDDEN: [&str; 4] = ["allow.auto.create.topics", "enable.auto.commit", "group.id", "isolation.level"];
 
@@ -33,9 +35,54 @@ pub enum OpenError {
     /// A property, or a combination, that librdkafka refuses. Its own words, without the value, which may be secret.
     #[error("librdkafka refuses the configuration: {0}")]
     Refused(String),
+    /// A way to log in that this program was built without.
+    #[error("this build cannot do {way}{hint}")]
+    NotBuilt {
+        /// The way.
+        way: &'static str,
+        /// How to build one that can; empty or beginning with a semicolon.
+        hint: &'static str,
+    },
+    /// A secret that cannot be read.
+    #[error(transparent)]
+    Unreadable(#[from] AccessError),
     /// The system has no thread for it.
     #[error("no thread for the client's events")]
     Thread(#[source] std::io::Error),
+}
+
+/// What a way to log in needs of librdkafka, and who can build it in.
+const SERVED: [(&str, &str, &str); 6] = [
+    ("SSL", "ssl", ""),
+    ("PLAIN", "sasl_plain", ""),
+    ("SCRAM-SHA-256", "sasl_scram", ""),
+    ("SCRAM-SHA-512", "sasl_scram", ""),
+    ("OAUTHBEARER", "sasl_oauthbearer", ""),
+    ("GSSAPI", "sasl_gssapi", "; build Brinkwatch with --features gssapi"),
+];
+
+/// Holds what is asked for against what the linked librdkafka was built with. It would refuse too, in words about
+/// itself.
+pub(super) fn check_served(properties: &BTreeMap<String, String>) -> Result<(), OpenError> {
+    let value = |key: &str| properties.get(key).map(|value| value.to_ascii_uppercase());
+    let protocol = value("security.protocol").unwrap_or_default();
+    let mechanism = value("sasl.mechanism").or_else(|| value("sasl.mechanisms"));
+    let mut wanted = Vec::new();
+    if protocol.ends_with("SSL") {
+        wanted.push("SSL".to_owned());
+    }
+    if protocol.starts_with("SASL") {
+        // librdkafka's own default.
+        wanted.push(mechanism.unwrap_or_else(|| "GSSAPI".to_owned()));
+    }
+    let built = ClientConfig::new().create_native_config().and_then(|config| config.get("builtin.features"));
+    let built = built.map_err(|error| OpenError::Refused(error.to_string()))?;
+    for (way, feature, hint) in SERVED.into_iter().filter(|(way, _, _)| wanted.iter().any(|wanted| wanted == way)) {
+        if !built.split(',').any(|built| built.trim() == feature) {
+            return Err(OpenError::NotBuilt { way, hint });
+        }
+    }
+    Ok(())
 }
 
 /// The whole configuration of one client.
@@ -95,6 +142,26 @@ mod tests {
             let error = client_config("b:1", &properties(&[(key, "x")])).unwrap_err();
             assert!(error.to_string().contains(key), "{error}");
         }
+    }
+
+    #[test]
+    fn a_way_to_log_in_that_is_not_built_in_is_named() {
+        let check = |protocol: &str, mechanism: Option<&str>, expected: Option<&str>| {
+            let mut given = properties(&[("security.protocol", protocol)]);
+            given.extend(mechanism.map(|mechanism| ("sasl.mechanism".to_owned(), mechanism.to_owned())));
+            let words = check_served(&given).err().map(|error| error.to_string());
+            assert_eq!(words.as_deref(), expected, "{protocol} {mechanism:?}");
+        };
+        let kerberos = "this build cannot do GSSAPI; build Brinkwatch with --features gssapi";
+        let kerberos = (!cfg!(feature = "gssapi")).then_some(kerberos);
+        check("plaintext", None, None);
+        check("ssl", None, None);
+        check("SASL_SSL", Some("PLAIN"), None);
+        check("sasl_plaintext", Some("SCRAM-SHA-256"), None);
+        check("SASL_SSL", Some("SCRAM-SHA-512"), None);
+        check("SASL_SSL", Some("OAUTHBEARER"), None);
+        check("SASL_SSL", Some("GSSAPI"), kerberos);
+        check("SASL_SSL", None, kerberos);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use super::lookups::{Pass, Place, no_leader};
 use super::memory::Memory;
 use crate::measures::{Reason, TopicName, Unread};
 use crate::readers::WantedTopic;
-use crate::retention::{ClusterReading, PartitionReading, TopicId, TopicReading, TopicSight};
+use crate::retention::{ClusterReading, PartitionReading, Right, TopicId, TopicReading, TopicSight};
 
 const CHUNK: usize = 500;
 const CALL: Duration = Duration::from_secs(3);
@@ -70,7 +70,21 @@ pub(super) fn read(
         };
         topics.insert(name, sight);
     }
-    Ok(ClusterReading { cluster_id: connection.cluster_id(), topics, ages: BTreeMap::new() })
+    let missing_rights = missing_rights(memory, &answers);
+    Ok(ClusterReading { cluster_id: connection.cluster_id(), topics, missing_rights, ..ClusterReading::default() })
+}
+
+fn missing_rights(memory: &Memory, answers: &Answers) -> BTreeMap<Right, BTreeSet<TopicName>> {
+    let mut missing: BTreeMap<Right, BTreeSet<TopicName>> = BTreeMap::new();
+    for (name, answer) in answers {
+        let right = match answer {
+            Err(error) if error.code == faults::TOPIC_DENIED => Right::Describe,
+            Ok(_) if limits::is_denied(memory, name) => Right::DescribeConfigs,
+            _ => continue,
+        };
+        missing.entry(right).or_default().insert(TopicName::clone(name));
+    }
+    missing
 }
 
 /// Asks anew who leads the partitions of topics, and remembers it.

@@ -20,6 +20,7 @@ use crate::judgement::{Deadline, Outcome, QueryState, QueryVerdict};
 use crate::ledger::Gap;
 use crate::measures::Moment;
 use crate::metrics::snapshot::{ClusterRound, HistoryPoint, QueryRound, Span, worst_headroom};
+use crate::retention::Right;
 use crate::web::fallback::nearest;
 use crate::web::words::{self, count, counted};
 
@@ -69,6 +70,7 @@ struct Side {
     topics: Vec<Topic>,
     checkpoint: Vec<(&'static str, Line)>,
     problems: Vec<Problem>,
+    rights: Vec<String>,
     events: Vec<(Stamp, String, String)>,
     gaps: Gaps,
 }
@@ -189,6 +191,7 @@ fn side(
         topics: verdict.map(|verdict| topics(query, verdict, &asked, now)).unwrap_or_default(),
         checkpoint: checkpoint(query, verdict, now),
         problems: problems(query, verdict),
+        rights: verdict.map(|verdict| missing_rights(round, verdict)).unwrap_or_default(),
         events: verdict.map(|verdict| events(verdict, now)).unwrap_or_default(),
         gaps: gaps_of(gaps.as_deref(), name),
         row,
@@ -265,6 +268,25 @@ fn table_row(point: &HistoryPoint, now: Moment) -> (Stamp, String, String) {
         point.headroom.map_or_else(unknown, words::signed),
         point.lag.map_or_else(unknown, count),
     )
+}
+
+/// What the brokers refuse to tell of the query's topics.
+fn missing_rights(round: &ClusterRound, verdict: &QueryVerdict) -> Vec<String> {
+    let own = names(verdict);
+    let missing = round.reading.missing_rights.iter().flat_map(|(right, topics)| {
+        let mine = topics.iter().filter(|topic| own.iter().any(|name| **name == ***topic));
+        mine.map(move |topic| (*right, topic))
+    });
+    missing
+        .map(|(right, topic)| match right {
+            Right::Describe => format!(
+                "The right DESCRIBE on topic {topic} is missing, or there is no such topic: nothing is known of it."
+            ),
+            Right::DescribeConfigs => format!(
+                "The right DESCRIBE_CONFIGS on topic {topic} is missing: what limits its retention is not read."
+            ),
+        })
+        .collect()
 }
 
 /// What happened, and what goes next.

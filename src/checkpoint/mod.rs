@@ -23,6 +23,7 @@ mod older;
 mod findings;
 mod logs;
 mod times;
+mod oddities;
 mod sources;
 mod read;
 mod roots;

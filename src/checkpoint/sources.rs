@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::initial::Initial;
 use super::kafka::{self, KafkaMap, Line, Tally};
+use super::oddities::Notes;
 use super::offset_log::{Entry, id_order};
 use super::reading::{Position, Problem, ProblemKind, SourceKind, SourceReading, Start};
 use super::text::BadFile;
@@ -232,7 +233,7 @@ impl<'a> Source<'a> {
                 notes.below.add(|| format!("{topic}/{partition} from {committed} to {planned}"));
             }
         }
-        notes.tell(reading, found);
+        notes.tell(reading, &mut found.problems);
     }
 
     /// Partitions that the entry before had and the base entry left out.
@@ -328,7 +329,7 @@ fn from_initials(initials: &BTreeMap<String, Initial>, found: &mut Found) {
                     }
                     *slot(&mut reading, topic, partition) = Position { committed, start, ..Position::default() };
                 }
-                notes.tell(&reading, found);
+                notes.tell(&reading, &mut found.problems);
             }
             Some(Initial::Bad(bad)) => {
                 reading.kind = SourceKind::NoOffsetYet;
@@ -348,56 +349,6 @@ fn note_bad_initial(id: &str, bad: &BadFile, found: &mut Found) {
         BadFile::Unsupported(what) => (ProblemKind::UnsupportedVersion, what.clone()),
     };
     found.problems.push(Problem { kind, file: Some(initial_file(id)), detail });
-}
-
-/// What was odd about single partitions: told once a source, since a thousand partitions are often odd together.
-#[derive(Default)]
-struct Notes {
-    negative: Noted,
-    dropped: Noted,
-    below: Noted,
-}
-
-/// The first one, and how many more there are.
-#[derive(Default)]
-struct Noted {
-    first: Option<String>,
-    more: usize,
-}
-
-impl Noted {
-    fn add(&mut self, which: impl FnOnce() -> String) {
-        match self.first {
-            None => self.first = Some(which()),
-            Some(_) => self.more += 1,
-        }
-    }
-}
-
-impl Notes {
-    fn tell(self, reading: &SourceReading, found: &mut Found) {
-        let mut tell = |kind, file: &Option<String>, what: &str, which: &Noted| {
-            let Some(first) = &which.first else { return };
-            let more = if which.more > 0 { format!(" and {} more", which.more) } else { String::new() };
-            let detail = format!("source {}: {what}: {first}{more}", reading.id);
-            found.problems.push(Problem { kind, file: file.clone(), detail });
-        };
-        let last = if reading.planned_from.is_some() { &reading.planned_from } else { &reading.committed_from };
-        tell(ProblemKind::NegativeOffset, last, "negative offsets, which only people write", &self.negative);
-        tell(
-            ProblemKind::PartitionsDropped,
-            &reading.committed_from,
-            "partitions that the entry before had are left out; a restart that finds them reads them from earliest",
-            &self.dropped,
-        );
-        tell(
-            ProblemKind::PlannedBelowCommitted,
-            &reading.planned_from,
-            "the open batch ends before it starts, as after a topic was made anew or cut; each start with \
-             failOnDataLoss fails on it",
-            &self.below,
-        );
-    }
 }
 
 /// −2 and −1 are Kafka's words for earliest and latest.

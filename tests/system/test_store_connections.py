@@ -2,8 +2,8 @@
 
 import pytest
 
+from .checkpoints import healthy, inspect, put_checkpoint
 from .stores import ACCOUNT, ACCOUNT_KEY, KINDS, S3
-from .test_stores import healthy, inspect, put_checkpoint
 from .tls import HOST, Proxy, TlsServer, certificates
 
 
@@ -36,7 +36,7 @@ def settings(s3, endpoint: str, **more) -> dict:
 
 def test_a_server_is_trusted_by_the_authority_that_is_configured_and_by_no_other(s3, secure):
     server, authority = secure
-    location = put_checkpoint(s3, healthy())
+    location = s3.location(put_checkpoint(s3, healthy()))
     endpoint = f"https://127.0.0.1:{server.port}"
     distrusted = inspect(s3, location, settings(s3, endpoint), timeout="6s")
     assert distrusted.code == 3
@@ -48,7 +48,7 @@ def test_a_server_is_trusted_by_the_authority_that_is_configured_and_by_no_other
 
 def test_a_certificate_for_another_host_is_not_trusted(s3, secure):
     server, authority = secure
-    location = put_checkpoint(s3, healthy())
+    location = s3.location(put_checkpoint(s3, healthy()))
     other = settings(s3, f"https://localhost:{server.port}", ca_file=str(authority))
     done = inspect(s3, location, other, timeout="6s")
     assert done.code == 3 and "unreachable" in done.err, done.err
@@ -63,7 +63,7 @@ def test_a_file_without_certificates_is_refused_in_words(s3, tmp_path):
 
 def test_requests_go_through_the_proxy_that_is_configured(s3, secure, proxy):
     server, authority = secure
-    location = put_checkpoint(s3, healthy())
+    location = s3.location(put_checkpoint(s3, healthy()))
     # Nobody resolves this name: what is read was read through the proxy.
     through = settings(s3, f"https://{HOST}:{server.port}", ca_file=str(authority), proxy=proxy.url)
     done = inspect(s3, location, through)
@@ -83,7 +83,7 @@ def test_a_proxy_that_is_away_is_unreachable_before_the_deadline(s3, secure):
 def test_azure_is_reached_by_a_connection_string(tmp_path, in_a_file):
     store = KINDS["azure"](tmp_path)
     try:
-        location = put_checkpoint(store, healthy())
+        location = store.location(put_checkpoint(store, healthy()))
         text = f"AccountName={ACCOUNT};AccountKey={ACCOUNT_KEY};BlobEndpoint={store.url}/{ACCOUNT};"
         said = {"connection_string": text}
         if in_a_file:

@@ -17,12 +17,22 @@ fn of_text(text: &str) -> Config {
     load(ConfigFile::Text { name: "config.example.toml", text }, [], &[]).unwrap()
 }
 
-/// The example with its commented settings switched on.
+/// The example with its commented settings switched on, but for two tables that mean something as soon as they are
+/// there: logging in has no default.
 fn uncommented() -> String {
+    const NO_DEFAULT: [&str; 2] = ["[clusters.main.tls]", "[clusters.main.sasl]"];
     let is_setting =
         |rest: &str| rest.starts_with('[') || rest.split_once(" = ").is_some_and(|(key, _)| !key.contains(' '));
-    let line = |line: &'static str| line.strip_prefix("# ").filter(|rest| is_setting(rest)).unwrap_or(line);
-    EXAMPLE.lines().map(line).collect::<Vec<_>>().join("\n")
+    let mut is_left_out = false;
+    let mut lines = Vec::new();
+    for line in EXAMPLE.lines() {
+        let setting = line.strip_prefix("# ").filter(|rest| is_setting(rest));
+        if let Some(table) = setting.filter(|rest| rest.starts_with('[')) {
+            is_left_out = NO_DEFAULT.contains(&table);
+        }
+        lines.push(setting.filter(|_| !is_left_out).unwrap_or(line));
+    }
+    lines.join("\n")
 }
 
 /// The keys that the written types know inside a table.

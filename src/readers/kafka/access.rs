@@ -121,9 +121,9 @@ impl Current {
         let mut held = self.held();
         match self.renewed(held.made_from) {
             Ok(None) => held.trouble = None,
-            Ok(Some((connection, made_from))) => {
+            Ok(Some(newer)) => {
                 tracing::info!(target: "kafka", cluster = self.cluster, "what logs in has changed: a new client is made");
-                *held = Held { connection, made_from, trouble: None };
+                *held = newer;
             }
             // Half of a rotation, perhaps: the client that there is may still be let in.
             Err(error) => {
@@ -137,14 +137,14 @@ impl Current {
         Arc::clone(&held.connection)
     }
 
-    fn renewed(&self, made_from: [u8; 32]) -> Result<Option<(Arc<Connection>, [u8; 32])>, OpenError> {
+    fn renewed(&self, made_from: [u8; 32]) -> Result<Option<Held>, OpenError> {
         let access = self.source.read()?;
         let fingerprint = fingerprint(&access);
         if fingerprint == made_from {
             return Ok(None);
         }
         let connection = open(&self.cluster, &self.bootstrap_servers, access, &self.requests)?;
-        Ok(Some((connection, fingerprint)))
+        Ok(Some(Held { connection, made_from: fingerprint, trouble: None }))
     }
 
     pub(super) fn requests(&self) -> &Requests {

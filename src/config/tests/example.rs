@@ -17,10 +17,11 @@ fn of_text(text: &str) -> Config {
     load(ConfigFile::Text { name: "config.example.toml", text }, [], &[]).unwrap()
 }
 
-/// The example with its commented settings switched on, but for two tables that mean something as soon as they are
-/// there: logging in has no default.
-fn uncommented() -> String {
-    const NO_DEFAULT: [&str; 2] = ["[clusters.main.tls]", "[clusters.main.sasl]"];
+/// Tables that mean something as soon as they are there: logging in has no default.
+const NO_DEFAULT: [&str; 2] = ["[clusters.main.tls]", "[clusters.main.sasl]"];
+
+/// The example with its commented settings switched on, but for those of some tables.
+fn uncommented(left_out: &[&str]) -> String {
     let is_setting =
         |rest: &str| rest.starts_with('[') || rest.split_once(" = ").is_some_and(|(key, _)| !key.contains(' '));
     let mut is_left_out = false;
@@ -28,7 +29,7 @@ fn uncommented() -> String {
     for line in EXAMPLE.lines() {
         let setting = line.strip_prefix("# ").filter(|rest| is_setting(rest));
         if let Some(table) = setting.filter(|rest| rest.starts_with('[')) {
-            is_left_out = NO_DEFAULT.contains(&table);
+            is_left_out = left_out.contains(&table);
         }
         lines.push(setting.filter(|_| !is_left_out).unwrap_or(line));
     }
@@ -51,7 +52,7 @@ fn the_example_as_it_stands_is_the_default() {
 
 #[test]
 fn what_the_example_shows_in_comments_is_the_default_too() {
-    let shown = of_text(&uncommented());
+    let shown = of_text(&uncommented(&NO_DEFAULT));
     let least = of_text(
         "[clusters.main]\nbootstrap_servers = \"broker1:9092,broker2:9092\"\n\
          [stores.lake]\nkind = \"s3\"\n\
@@ -88,7 +89,7 @@ fn every_key_is_in_the_example_once_and_has_its_line() {
         &["queries", "orders_bronze", "sources", "0"],
         &["queries", "orders_bronze", "alerts"],
     ];
-    let text = uncommented();
+    let text = uncommented(&[]);
     let whole: toml::Table = text.parse().unwrap();
     for table in tables {
         let inner = table.iter().fold(&whole, |outer, word| outer[*word].as_table().unwrap());

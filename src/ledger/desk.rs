@@ -158,16 +158,20 @@ impl Desk {
     /// # Errors
     /// When the ledger cannot be read, or knows no such query.
     pub async fn remembered(&mut self, query: &str) -> Result<BTreeMap<String, QueryMemory>, DeskError> {
-        let rows = sqlx::query("SELECT query, kafka_cluster, memory FROM query_memory ORDER BY query, kafka_cluster");
-        let (mut memories, mut known) = (BTreeMap::new(), Vec::new());
+        let rows = sqlx::query("SELECT query, kafka_cluster FROM query_memory ORDER BY query, kafka_cluster");
+        let (mut clusters, mut known): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
         for row in rows.fetch_all(&mut self.connection).await? {
             let name: String = row.try_get("query")?;
             if name == query {
-                let (cluster, memory): (String, String) = (row.try_get("kafka_cluster")?, row.try_get("memory")?);
-                let memory = serde_json::from_str(&memory).map_err(|cause| sqlx::Error::Decode(Box::new(cause)))?;
-                memories.insert(cluster, memory);
+                clusters.push(row.try_get("kafka_cluster")?);
             }
             known.push(name);
+        }
+        let mut memories = BTreeMap::new();
+        for cluster in clusters {
+            if let Some(memory) = shelf::memories(&mut self.connection, &cluster).await?.0.remove(query) {
+                memories.insert(cluster, memory);
+            }
         }
         known.dedup();
         if memories.is_empty() { Err(DeskError::NoQuery { query: query.to_owned(), known }) } else { Ok(memories) }

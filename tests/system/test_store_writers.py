@@ -24,6 +24,19 @@ MODES = {
 }
 
 
+def polled(store, location: str) -> list[dict]:
+    """POLLS polls; and as many again, where they were so quick that the query had no time to do much."""
+    looks: list[dict] = []
+    while len(looks) < 20 and sum(look["committed_batches_seen"] - 1 for look in looks) < min(10, POLLS // 50):
+        done = brinkwatch.run(
+            "poll", location, "--store", "lake", "--polls", POLLS,
+            program=brinkwatch.readings(), env=environment(store.settings), timeout=SECONDS,
+        )  # fmt: skip
+        assert done.code == 0, done.err
+        looks.append(done.json())
+    return looks
+
+
 def committed(store, location: str) -> int:
     done = inspect(store, location)
     return (done.json()["newest_committed_batch"] or 0) if done.code == 0 else 0
@@ -61,22 +74,19 @@ def test_nothing_odd_is_seen_of_a_query_that_writes(started, broker, forgetful, 
         # A reading has a third of it, and a small server beside a Spark is slow.
         config.values["poll_interval"] = "8s"
         daemon = serve(config.query("orders", location, store="lake"))
-        done = brinkwatch.run(
-            "poll", location, "--store", "lake", "--polls", POLLS,
-            program=brinkwatch.readings(), env=environment(store.settings), timeout=SECONDS,
-        )  # fmt: skip
+        looks = polled(store, location)
         metrics = daemon.after_a_round()
         # Before it is stopped: a stop in the middle of a write ends some queries with an error.
         outcome = spark.outcome(query)
         spark.stop_query(query)
     assert outcome.active and not outcome.failed, outcome.text
-    assert done.code == 0, done.err
-    said = done.json()
-    print(f"{kind}, {mode}: {json.dumps({**said, 'odd': len(said['odd'])})}; Spark ran {len(outcome.progress)} batches")
-    assert said["odd"] == []
+    for said in looks:
+        told = json.dumps({**said, "odd": len(said["odd"])})
+        print(f"{kind}, {mode}: {told}; Spark ran {len(outcome.progress)} batches")
+        assert said["odd"] == []
+        assert said["polls"] == POLLS and said["partitions"] == 2
     # It was at work, and what it did was seen.
-    assert said["polls"] == POLLS and said["partitions"] == 2
-    assert said["committed_batches_seen"] >= min(10, POLLS // 50)
+    assert sum(said["committed_batches_seen"] - 1 for said in looks) >= min(10, POLLS // 50)
     # What the judgement makes of it, over its own slower rounds.
     assert metrics.value("checkpoint_up", query="orders") == 1
     assert not [one for one in metrics.all("checkpoint_poll_failures_total", query="orders") if one[1]]

@@ -96,8 +96,9 @@ def test_the_page_comes_before_the_loss_and_then_says_how_much_is_gone(
         assert told in missing
         falls(links.prometheus, falling_since, passed, tale)
         restarts(broker, spark, config, checkpoint, committed, links.daemon, tale)
-    # A query that is stopped is stalled as well. What the risk explains was muted by it.
-    names = {one.name for one in webhook.find()}
+    # A query that is stopped is stalled as well. What the risk explains was muted by it; an old batch may have been told
+    # before there was a risk.
+    names = {one.name for one in webhook.find()} - {"SparkStreamLastBatchOld"}
     assert names == {"SparkStreamRetentionRisk", "SparkStreamDataLost", "SparkStreamStalled"}
 
 

@@ -85,8 +85,9 @@ pub(super) async fn times_of(
     now: Moment,
     timeout: Duration,
 ) -> BTreeMap<(TopicPartition, Offset), Moment> {
-    let requests: Vec<AgeRequest> =
-        wanted.into_iter().filter_map(|(at, offset)| age_request(cluster, at, offset)).collect();
+    // Whatever retention says: a record that is overdue has its time, too.
+    let request = |(at, offset)| Some(AgeRequest { retention: None, ..AgeRequest::of(cluster, at, offset)? });
+    let requests: Vec<AgeRequest> = wanted.into_iter().filter_map(request).collect();
     if requests.is_empty() {
         return BTreeMap::new();
     }
@@ -97,12 +98,6 @@ pub(super) async fn times_of(
         Some((key, at))
     };
     requests.iter().filter_map(time).collect()
-}
-
-fn age_request(cluster: &ClusterReading, partition: TopicPartition, committed: Offset) -> Option<AgeRequest> {
-    let topic = cluster.topics.get(&partition.topic)?.seen()?;
-    let bounds = *topic.partitions.get(&partition.partition)?.as_ref().ok()?;
-    Some(AgeRequest { partition, committed, topic_id: topic.topic_id, bounds, retention: None })
 }
 
 /// The one cluster of a command that is about one query.

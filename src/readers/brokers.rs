@@ -71,3 +71,16 @@ pub struct AgeRequest {
     /// The topic's limit by time; absent without one.
     pub retention: Option<Duration>,
 }
+
+impl AgeRequest {
+    /// For an offset of a partition whose bounds were read, with what was read of its topic; absent when they were not.
+    #[must_use]
+    pub fn of(cluster: &ClusterReading, partition: TopicPartition, committed: Offset) -> Option<Self> {
+        let topic = cluster.topics.get(&partition.topic)?.seen()?;
+        let bounds = *topic.partitions.get(&partition.partition)?.as_ref().ok()?;
+        let limits = topic.limits.as_ref().and_then(|limits| limits.as_ref().ok());
+        let retention_ms = limits.and_then(|limits| limits.retention_ms);
+        let retention = retention_ms.and_then(|millis| u64::try_from(millis).ok()).map(Duration::from_millis);
+        Some(Self { partition, committed, topic_id: topic.topic_id, bounds, retention })
+    }
+}

@@ -12,7 +12,7 @@ use crate::checkpoint::OlderEntry;
 use crate::judgement::{Entry, Questions};
 use crate::measures::{BatchId, Offset, TopicPartition};
 use crate::readers::AgeRequest;
-use crate::retention::{ClusterReading, TopicSight};
+use crate::retention::ClusterReading;
 
 /// Look-ups by time, for those partitions alone that have something unread; and older entries of those checkpoints
 /// alone that would be judged worse without. Answers with the entries, by place of the query among the targets.
@@ -35,7 +35,7 @@ pub(super) async fn look(
     wanted.sort();
     wanted.dedup();
     let requests: Vec<AgeRequest> =
-        wanted.into_iter().filter_map(|(partition, committed)| age_request(cluster, partition, committed)).collect();
+        wanted.into_iter().filter_map(|(partition, committed)| AgeRequest::of(cluster, partition, committed)).collect();
     let ages = async {
         if requests.is_empty() {
             return BTreeMap::new();
@@ -48,15 +48,6 @@ pub(super) async fn look(
     let (ages, entries) = join(ages, entries).await;
     cluster.ages = ages;
     entries.into_iter().collect()
-}
-
-fn age_request(cluster: &ClusterReading, partition: TopicPartition, committed: Offset) -> Option<AgeRequest> {
-    let TopicSight::Seen(topic) = cluster.topics.get(&partition.topic)? else { return None };
-    let bounds = *topic.partitions.get(&partition.partition)?.as_ref().ok()?;
-    let limits = topic.limits.as_ref().and_then(|limits| limits.as_ref().ok());
-    let retention_ms = limits.and_then(|limits| limits.retention_ms);
-    let retention = retention_ms.and_then(|millis| u64::try_from(millis).ok()).map(Duration::from_millis);
-    Some(AgeRequest { partition, committed, topic_id: topic.topic_id, bounds, retention })
 }
 
 /// What is not read in time stays unknown, and the verdict as careful as it is without.

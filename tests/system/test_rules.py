@@ -106,7 +106,7 @@ def test_every_alert_has_a_rule_test_through_a_failed_scrape(daily):
     survives = set()
     for path in RULE_TESTS.glob("*.test.yml"):
         for test in yaml.safe_load(path.read_text())["tests"]:
-            if any("stale" in series["values"].split() for series in test["input_series"]):
+            if any("stale" in str(series["values"]).split() for series in test["input_series"]):
                 survives |= {case["alertname"] for case in test.get("alert_rule_test", []) if case["exp_alerts"]}
     assert {rule["alert"] for rule in every_rule(rules(daily))} <= survives
 

@@ -232,6 +232,7 @@ fn the_fleet_page_lists_the_worst_first_in_words() {
         "data starts to go in 3 h 12 min",
         ">06:05 UTC</time>",
         "nothing unread",
+        "could be down for 3 h 12 min, until ",
         "<b>16 %</b>",
         "Remaining retention unknown",
         "2.4 s",

@@ -7,6 +7,7 @@ import pytest
 
 from .kafka import MINUTE_MS, now_ms
 from .recovery import Incident, Make, findings, way
+from .spark import Spark
 from .waiting import wait_until
 
 DATA_LOSS = "KAFKA_DATA_LOSS."
@@ -141,6 +142,37 @@ def test_two_writers(incident, broker, spark):
     assert orders.start_anew("committed") == {orders.topic: {0: 30}}
     broker.produce(orders.topic, 5)
     orders.run()
+    orders.is_continuous_and_not_with_one_record_removed(sorted(set(orders.records())))
+
+
+def test_two_drivers_on_one_checkpoint(incident, broker, spark, tmp_path):
+    """A job is started again while its old driver still lives, in a Spark of its own: within one Spark, the second start
+    stops the first. Spark notices when both commit one batch, and by then the sink has it twice."""
+    orders = incident()
+    broker.create_topic(orders.topic)
+    broker.produce(orders.topic, 20)
+    orders.run()
+    broker.produce(orders.topic, 10)
+    gate = tmp_path / "gate"
+    gate.mkdir()
+    both = {"sink": orders.sink, **orders.reading}
+    old = spark.start(broker.bootstrap, orders.checkpoint, hold_in_batch=1, gate=gate, **both)
+    wait_until((gate / "held").exists, 60, "the old driver is in its batch")
+    second = Spark(tmp_path / "second")
+    try:
+        done = second.run(broker.bootstrap, orders.checkpoint, **both)
+    finally:
+        second.stop()
+    assert not done.failed and done.rows == 10, done.text
+    (gate / "open").touch()
+    ended = spark.wait(old)
+    assert "CONCURRENT_STREAM_LOG_UPDATE" in ended.text, ended.text
+
+    said = orders.restart_does_what_is_foretold(None)
+    assert way(said, "none_needed")["fits"] and said["lost_offsets"] == 0
+    code, said = orders.verified(orders.records())
+    assert (code, findings(said)) == (1, {"too_many"}), "the ten records are there twice"
+    assert orders.start_anew("committed") == {orders.topic: {0: 30}}
     orders.is_continuous_and_not_with_one_record_removed(sorted(set(orders.records())))
 
 

@@ -28,14 +28,12 @@ mod query;
 mod topic;
 mod notes;
 mod restart;
-mod available_now;
 
 pub use judge::judge;
 pub use memory::{
     CheckpointMemory, Doubt, Identity, Keeps, Latch, LatchKind, PartitionMemory, QueryMemory, Replaced, TopicMemory,
 };
 pub use questions::{Questions, questions};
-pub use available_now::predict_available_now;
 pub use restart::{Outcome, Restart, SkippedRange, predict};
 pub use settings::{Isolation, QuerySettings, Subscribe, Watch};
 pub use sighting::{Entry, Sighting};

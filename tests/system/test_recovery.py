@@ -52,6 +52,9 @@ def test_aged_out(incident, broker, spark):
     [row] = spark.sql(create, insert, "SELECT * FROM streaming_gaps")
     assert row[1:8] == ["orders", "main", orders.topic, row[4], "0", "60", "100"]
     assert row[-2:] == ["it's 'INC-4711'", "anna"]
+    parquet = orders.folder / "streaming_gaps.parquet"
+    orders.into(parquet, "gaps", "export", "--output", "parquet")
+    assert spark.sql(f"SELECT * FROM parquet.`{parquet}`") == [row], "the same record, column by column"
 
     # Settled as filled, the sink has to have it.
     settled = ["--path", "backfill", "--status", "backfilled", "--evidence", "MERGE of today", "--by", "anna"]
@@ -211,6 +214,12 @@ def test_size_tells_what_survives(incident, broker):
     [said] = done.json()["topics"]
     assert (done.code, said["survives"], said["limit"]) == (1, False, "time")
     assert said["needs_retention_ms"] >= 72 * 60 * MINUTE_MS
+    orders.config.query("orders-again", orders.checkpoint)
+    fleet = orders.command("size", "--outage", "72h", "--output", "json").json()["topics"]
+    assert sorted(one["query"] for one in fleet) == ["orders", "orders-again"]
+    of_topic = orders.command("size", "--topic", orders.topic, "--output", "json").json()["topics"]
+    assert {one["topic"] for one in of_topic} == {orders.topic} and len(of_topic) == 2
+    assert orders.command("size", "--topic", "another", "--output", "json").json()["topics"] == []
     broker.alter_config(orders.topic, retention_ms=said["needs_retention_ms"])
     longer = wait_until(lambda: orders.command("size", "orders", "--outage", "72h").code == 0, 30, "it survives")
     assert longer

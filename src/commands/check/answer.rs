@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::checkpoint::CheckpointReading;
 use crate::commands::targets::Asked;
-use crate::judgement::{
-    Condition, Outcome, PartitionState, PartitionVerdict, QueryVerdict, Restart, predict, predict_available_now,
-};
+use crate::judgement::{Condition, Outcome, PartitionState, PartitionVerdict, QueryVerdict, Restart, predict};
 use crate::measures::{Moment, Reason, TopicPartition, Unread};
 use crate::recovery::{Subject, WayOn, changes, ways};
 use crate::retention::ClusterReading;
@@ -31,8 +29,6 @@ pub(super) struct QueryAnswer {
     /// What a restart would do with the configured failOnDataLoss, and with the other value.
     pub restart: Restart,
     pub restart_otherwise: Restart,
-    /// How one with the trigger `AvailableNow` would fail by checks of its own; nothing: as the others.
-    pub restart_available_now: Option<Restart>,
     pub verdict: QueryVerdict,
     /// The source that reads each partition; the first one where several do.
     pub sources: BTreeMap<TopicPartition, String>,
@@ -67,10 +63,6 @@ pub(super) fn of(asked: &Asked<'_>, target: &ClusterTarget, (found, again): &Loo
                 fail_on_data_loss: configured,
                 restart: restart(configured),
                 restart_otherwise: restart(!configured),
-                restart_available_now: match (&poll.outcome, &found.cluster) {
-                    (Ok(reading), Ok(cluster)) => predict_available_now(reading, cluster, &query.settings),
-                    _ => None,
-                },
                 verdict: verdict.clone(),
                 sources: sources(poll.outcome.as_ref().ok()),
             }

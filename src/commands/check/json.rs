@@ -36,12 +36,6 @@ fn query(answer: &QueryAnswer) -> Value {
         "changed": answer.changed,
         "restart": restart(&answer.restart, answer.fail_on_data_loss),
         "restart_otherwise": restart(&answer.restart_otherwise, !answer.fail_on_data_loss),
-        "restart_available_now": answer.restart_available_now.as_ref().map(|restart| json!({
-            "outcome": restart.outcome.label(),
-            "error_class": restart.error_class,
-            "partition": restart.partition.as_ref().map(ToString::to_string),
-            "detail": restart.detail,
-        })),
         "partitions": partitions.collect::<Vec<_>>(),
         "lost_offsets": answer.lost_offsets(),
         "recoveries": answer.recoveries().iter().map(|recovery| json!({

@@ -81,12 +81,8 @@ fn words(answer: &QueryAnswer, out: &mut dyn Write) -> std::io::Result<()> {
     for unread in answer.unread() {
         writeln!(out, "  {}", printable(&unread))?;
     }
-    let option = |value: bool| format!("failOnDataLoss={value}");
-    restart(&answer.restart, &option(answer.fail_on_data_loss), out)?;
-    restart(&answer.restart_otherwise, &option(!answer.fail_on_data_loss), out)?;
-    if let Some(available_now) = &answer.restart_available_now {
-        restart(available_now, "the trigger AvailableNow", out)?;
-    }
+    restart(&answer.restart, answer.fail_on_data_loss, out)?;
+    restart(&answer.restart_otherwise, !answer.fail_on_data_loss, out)?;
     for problem in &verdict.problems {
         let file = problem.file.as_deref().unwrap_or("checkpoint");
         writeln!(out, "  {}: {}: {}", printable(file), problem.kind.label(), printable(&problem.detail))?;
@@ -101,9 +97,9 @@ fn words(answer: &QueryAnswer, out: &mut dyn Write) -> std::io::Result<()> {
     Ok(())
 }
 
-fn restart(restart: &Restart, with: &str, out: &mut dyn Write) -> std::io::Result<()> {
+fn restart(restart: &Restart, fail_on_data_loss: bool, out: &mut dyn Write) -> std::io::Result<()> {
     let class = restart.error_class.map(|class| format!(" ({class})")).unwrap_or_default();
     let outcome = restart.outcome.label().replace('_', " ");
     let detail = printable(&restart.detail);
-    writeln!(out, "  a restart with {with}: {outcome}{class}: {detail}")
+    writeln!(out, "  a restart with failOnDataLoss={fail_on_data_loss}: {outcome}{class}: {detail}")
 }

@@ -50,8 +50,7 @@ fn a_name_that_nobody_has_is_refused_with_the_nearest_ones() {
         assert!(said.contains("\"ordres\"") && said.contains("did you mean \"orders\"?"), "{arguments:?}: {said}");
         assert!(done.stdout.is_empty(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stdout));
     }
-    let acknowledged =
-        run(folder.path(), &["gaps", "acknowledge", "ordres", "--evidence", "INC-1", "--by", "anna"]);
+    let acknowledged = run(folder.path(), &["gaps", "acknowledge", "ordres", "--evidence", "INC-1", "--by", "anna"]);
     assert_eq!(acknowledged.status.code(), Some(2), "{}", String::from_utf8_lossy(&acknowledged.stderr));
 }
 

@@ -168,7 +168,9 @@ fn a_start_is_printed_whole_and_refused_by_name() {
     for time in [json!({"orders": {"0": 1_796_007_188_000_i64}}), json!(1_796_007_188_000_i64)] {
         assert!(schema.is_valid(&time), "{time}");
     }
-    for spoilt in [json!({}), json!({"orders": {}}), json!({"orders": {"0": -3}}), json!({"orders": {"x": 1}}), json!(-1)] {
+    for spoilt in
+        [json!({}), json!({"orders": {}}), json!({"orders": {"0": -3}}), json!({"orders": {"x": 1}}), json!(-1)]
+    {
         assert!(!schema.is_valid(&spoilt), "{spoilt}");
     }
     let (code, out, err) = start(&["committed", "--subscribe", "subscribe"]);

@@ -114,7 +114,8 @@ fn readme_walks_each_incident_through_both_gates() {
         ("Wiped checkpoint", &["check", "starting-offsets", "verify"]),
         ("Two writers", &["check", "verify", "starting-offsets"]),
     ] {
-        let (_, walk) = chapter.split_once(&format!("\n### {incident}")).unwrap_or_else(|| panic!("no walk: {incident}"));
+        let (_, walk) =
+            chapter.split_once(&format!("\n### {incident}")).unwrap_or_else(|| panic!("no walk: {incident}"));
         let walk = walk.split("\n### ").next().unwrap();
         let told: Vec<&str> = walk.lines().filter_map(|line| line.strip_prefix("$ brinkwatch ")).collect();
         let mut rest = told.iter();

@@ -175,7 +175,7 @@ pub(super) async fn ensure_known(
 }
 
 /// Says that there is no such query, with the names that are most like it.
-fn unknown_query<'a>(asked: &str, known: impl Iterator<Item = &'a String>) -> anyhow::Error {
+pub(super) fn unknown_query<'a>(asked: &str, known: impl Iterator<Item = &'a String>) -> anyhow::Error {
     let near = nearest(asked, known);
     let hint = match near.as_slice() {
         [] => String::new(),

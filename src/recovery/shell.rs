@@ -18,12 +18,7 @@ impl Subject {
     /// A configured query.
     #[must_use]
     pub fn query(name: &str, options: &[String]) -> Self {
-        Self {
-            name: name.to_owned(),
-            arguments: vec![name.to_owned()],
-            options: options.to_vec(),
-            is_configured: true,
-        }
+        Self { name: name.to_owned(), arguments: vec![name.to_owned()], options: options.to_vec(), is_configured: true }
     }
 
     /// `brinkwatch VERB SUBJECT REST OPTIONS`.

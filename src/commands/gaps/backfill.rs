@@ -105,11 +105,7 @@ async fn windows(args: &BackfillArgs, gaps: &[Gap]) -> Vec<Window> {
 
 /// The last missing record is older than the first one that is left; the first one is not older than the batch that ended
 /// before it.
-async fn look_up(
-    args: &BackfillArgs,
-    of: &Gap,
-    gaps: &[Gap],
-) -> anyhow::Result<BTreeMap<i64, Window>> {
+async fn look_up(args: &BackfillArgs, of: &Gap, gaps: &[Gap]) -> anyhow::Result<BTreeMap<i64, Window>> {
     let queries = [of.stream_name.clone()];
     let asked = Asked { queries: &queries, source: &args.source, by_hand: &ByHand::default(), timeout: args.timeout };
     let (config, _) = asked.config().await?;

@@ -74,8 +74,7 @@ impl Case<'_> {
     fn has_seen(&self, kind: EventKind) -> bool {
         const DAY: Duration = Duration::from_secs(86_400);
         let total = self.verdict.event_totals.get(&kind).map(|(_, at)| *at);
-        let mut seen =
-            self.verdict.events.iter().filter(|event| event.kind == kind).map(|event| event.at).chain(total);
+        let mut seen = self.verdict.events.iter().filter(|event| event.kind == kind).map(|event| event.at).chain(total);
         seen.any(|at| self.now.since(at) <= DAY)
     }
 }
@@ -247,11 +246,7 @@ fn read_again(verdict: &QueryVerdict) -> String {
 }
 
 fn check(case: &Case<'_>) -> Step {
-    with(
-        "See what a restart would do",
-        &restart_words(case.query.restarts.as_ref()),
-        vec![case.reads(&["check"], &[])],
-    )
+    with("See what a restart would do", &restart_words(case.query.restarts.as_ref()), vec![case.reads(&["check"], &[])])
 }
 
 /// The second gate.

@@ -148,9 +148,12 @@ fn each_state_has_its_steps_in_order() {
     let at_committed = anew("starting-offsets orders-enriched --at committed");
     let who = ("Find out who deleted the topic or its partitions", "");
     check(plain(QueryState::Gone), &[restart, who, at_committed, prove, settled]);
-    let unread = |reason| shown(QueryState::Unreadable, |judged| judged.unreadable = Some(Unread::new(reason, "as told")));
+    let unread =
+        |reason| shown(QueryState::Unreadable, |judged| judged.unreadable = Some(Unread::new(reason, "as told")));
     let seen = ("See what can be read of the checkpoint", "inspect file:///data/checkpoints/orders");
     check(unread(Reason::Denied), &[seen, restart]);
+    let by_store = QueryRound { store: Some("lake".to_owned()), ..unread(Reason::Denied) };
+    check(by_store, &[(seen.0, "inspect file:///data/checkpoints/orders --store lake --config"), restart]);
     let last_known = "starting-offsets orders-enriched --at last-known";
     check(
         unread(Reason::NotFound),

@@ -9,6 +9,9 @@ pub(super) const STARTING_OFFSETS: &str = "starting-offsets.json";
 
 pub(super) fn inspect(case: &Case<'_>) -> Command {
     let mut words = vec!["brinkwatch".to_owned(), "inspect".to_owned(), case.query.checkpoint.clone()];
+    if let Some(store) = &case.query.store {
+        words.extend(["--store".to_owned(), store.clone()]);
+    }
     words.extend(case.subject.options.iter().cloned());
     reads(&words)
 }

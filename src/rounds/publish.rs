@@ -114,6 +114,7 @@ fn by_name(requests: impl IntoIterator<Item = (&'static str, u64)>) -> BTreeMap<
 
 fn waiting_query(query: &QueryTarget) -> QueryRound {
     QueryRound {
+        store: query.store.clone(),
         settings: query.settings.clone(),
         publishing: query.publishing,
         risk_critical: query.risk_critical,

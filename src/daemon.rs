@@ -55,11 +55,11 @@ pub struct Running {
 }
 
 /// Starts the daemon. The port is taken first, and HTTP answers before any cluster or store is asked for anything, so
-/// that a Kafka that is away costs no health check.
+/// that a Kafka that is away costs no health check. Commands on pages end with `options`.
 ///
 /// # Errors
 /// When the address cannot be listened on, another daemon keeps the same ledger, or the configuration asks for what cannot be built (see [`TargetError`]).
-pub async fn start(config: Config) -> anyhow::Result<Running> {
+pub async fn start(config: Config, options: Vec<String>) -> anyhow::Result<Running> {
     let listen = config.server.listen;
     let listener = TcpListener::bind(listen).await.with_context(|| format!("cannot listen on {listen}"))?;
     let address = listener.local_addr().context("the listening address is not known")?;
@@ -79,7 +79,7 @@ pub async fn start(config: Config) -> anyhow::Result<Running> {
         board.set_discovery(DiscoveryRound::waiting(&discovery.name));
     }
     let stop = CancellationToken::new();
-    let state = web_state(Arc::clone(&board), &ledger, &config, stop.clone());
+    let state = web_state(Arc::clone(&board), &ledger, &config, options, stop.clone());
     let server = tokio::spawn(web::serve(listener, web::router(state), stop.clone()));
     info!(address = %address, clusters = clusters.len(), discoveries = discoveries.len(), "listening");
 
@@ -108,7 +108,13 @@ async fn open_ledger(config: &Config, tasks: &mut JoinSet<()>) -> Result<(Arc<dy
     Ok((Arc::new(ledger), health))
 }
 
-fn web_state(board: Arc<Board>, ledger: &Arc<dyn Ledger>, config: &Config, stop: CancellationToken) -> WebState {
+fn web_state(
+    board: Arc<Board>,
+    ledger: &Arc<dyn Ledger>,
+    config: &Config,
+    options: Vec<String>,
+    stop: CancellationToken,
+) -> WebState {
     let effective: Arc<str> = effective_toml(config).into();
     let inputs = alert_inputs(config);
     let file = alerts::rendered(&inputs, &alerts::Format::Prometheus);
@@ -125,6 +131,7 @@ fn web_state(board: Arc<Board>, ledger: &Arc<dyn Ledger>, config: &Config, stop:
             .iter()
             .map(|(name, cluster)| (name.clone(), cluster.bootstrap_servers.clone()))
             .collect(),
+        options,
         clock: Arc::new(clock::now),
         config: Arc::new(move || effective.to_string()),
         rules: Arc::new(rules),

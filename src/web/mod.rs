@@ -54,6 +54,8 @@ pub struct Sources {
     pub ledger: Weak<dyn Ledger>,
     /// Bootstrap servers by cluster, for commands on pages.
     pub brokers: BTreeMap<String, String>,
+    /// What ends every command of ours on a page, such as the configuration's file.
+    pub options: Vec<String>,
     /// Says what time it is.
     pub clock: Clock,
     /// Makes the effective configuration, with secrets redacted.
@@ -105,6 +107,10 @@ impl WebState {
 
     fn brokers(&self) -> &BTreeMap<String, String> {
         &self.0.sources.brokers
+    }
+
+    fn options(&self) -> &[String] {
+        &self.0.sources.options
     }
 
     fn ledger(&self) -> Option<Arc<dyn Ledger>> {

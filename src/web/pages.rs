@@ -54,7 +54,12 @@ pub(super) async fn query(
         return html(StatusCode::NOT_FOUND, &query::missing(&rounds, &name, now));
     }
     let gaps = state.gaps().await;
-    let around = query::Around { gaps: gaps.as_deref(), brokers: state.brokers() };
+    let around = query::Around {
+        gaps: gaps.as_deref(),
+        brokers: state.brokers(),
+        options: state.options(),
+        remembers: state.ledger().is_some_and(|ledger| ledger.keeps_memories()),
+    };
     match query::page(&rounds, &name, &question, &around, now) {
         Some(page) => html(StatusCode::OK, &page),
         None => html(StatusCode::NOT_FOUND, &query::missing(&rounds, &name, now)),
@@ -66,7 +71,7 @@ pub(super) async fn gaps(State(state): State<WebState>, Query(question): Query<g
     let now = state.now();
     let frame = Frame::new("gaps", &state.board().snapshot(now), now);
     let gaps = state.gaps().await;
-    html(StatusCode::OK, &gaps::page(frame, gaps.as_deref(), &question, now))
+    html(StatusCode::OK, &gaps::page(frame, gaps.as_deref(), &question, state.options(), now))
 }
 
 /// The one style sheet.

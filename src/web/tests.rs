@@ -9,9 +9,11 @@ use std::io::Read;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
+
 use super::*;
 use crate::judgement::QueryState;
-use crate::ledger::MemoryLedger;
+use crate::ledger::{Acknowledgement, Loaded, MemoryLedger, Remembered, RoundNotes};
 use crate::metrics::fixture::{self, NOW, partition, verdict};
 use crate::metrics::snapshot::{ClusterRound, QueryRound};
 
@@ -46,8 +48,34 @@ impl Answer {
     }
 }
 
+/// A ledger that says of itself that commands can read it.
+#[derive(Debug, Default)]
+struct Kept(MemoryLedger);
+
+impl Ledger for Kept {
+    fn load(&self, cluster: &str) -> BoxFuture<'_, Loaded> {
+        self.0.load(cluster)
+    }
+
+    fn acknowledgements(&self, cluster: &str) -> BoxFuture<'_, Vec<Acknowledgement>> {
+        self.0.acknowledgements(cluster)
+    }
+
+    fn gaps(&self) -> BoxFuture<'_, Option<Vec<Gap>>> {
+        self.0.gaps()
+    }
+
+    fn remember(&self, round: RoundNotes) -> BoxFuture<'_, Remembered> {
+        self.0.remember(round)
+    }
+}
+
 impl Served {
     fn empty() -> Self {
+        Self::over(Arc::new(MemoryLedger::default()))
+    }
+
+    fn over(ledger: Arc<dyn Ledger>) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let (board, stopping, shutdown) =
             (Arc::new(Board::default()), CancellationToken::new(), CancellationToken::new());
@@ -59,11 +87,11 @@ impl Served {
             }
         });
         let config: Text = Arc::new(|| "poll_interval = \"30s\"\n".to_owned());
-        let ledger: Arc<dyn Ledger> = Arc::new(MemoryLedger::default());
         let state = WebState::new(Sources {
             board: Arc::clone(&board),
             ledger: Arc::downgrade(&ledger),
             brokers: [("ingest-eu".to_owned(), "kafka-1:9092".to_owned())].into(),
+            options: vec!["--config".to_owned(), "/etc/brinkwatch.toml".to_owned()],
             clock: Arc::new(|| NOW),
             config,
             rules,
@@ -76,7 +104,15 @@ impl Served {
     }
 
     fn with(round: ClusterRound) -> Self {
-        let served = Self::empty();
+        Self::showing(round, Self::empty())
+    }
+
+    /// A ledger outlives the process.
+    fn keeping(round: ClusterRound) -> Self {
+        Self::showing(round, Self::over(Arc::new(Kept::default())))
+    }
+
+    fn showing(round: ClusterRound, served: Self) -> Self {
         served.board.publish(round);
         served
     }
@@ -232,6 +268,7 @@ fn the_fleet_page_lists_the_worst_first_in_words() {
         "data starts to go in 3 h 12 min",
         ">06:05 UTC</time>",
         "nothing unread",
+        "could be down for 3 h 12 min, until ",
         "<b>16 %</b>",
         "Remaining retention unknown",
         "2.4 s",

@@ -87,7 +87,13 @@ struct Group {
 }
 
 /// `None` of gaps: the ledger does not answer.
-pub(super) fn page(frame: Frame, gaps: Option<&[Gap]>, question: &Question, now: Moment) -> GapsPage {
+pub(super) fn page(
+    frame: Frame,
+    gaps: Option<&[Gap]>,
+    question: &Question,
+    options: &[String],
+    now: Moment,
+) -> GapsPage {
     let all = gaps.unwrap_or_default();
     let mut groups: BTreeMap<_, Vec<&Gap>> = BTreeMap::new();
     for gap in all.iter().filter(|gap| question.keeps(gap)) {
@@ -120,7 +126,9 @@ pub(super) fn page(frame: Frame, gaps: Option<&[Gap]>, question: &Question, now:
         none_at_all: all.is_empty(),
         groups: groups.iter().filter_map(|group| shown(group, now)).collect(),
         pager,
-        commands: vec![reads(&["brinkwatch", "gaps", "list", "--all", "--output", "csv"])],
+        commands: vec![reads(
+            &[&["brinkwatch", "gaps", "list", "--all", "--output", "csv"].map(str::to_owned)[..], options].concat(),
+        )],
     }
 }
 

@@ -29,33 +29,6 @@ fn the_metric_table_is_the_catalogue() {
     assert!(table == output_of(&["metrics"]), "put the output of `brinkwatch metrics` between README's markers");
 }
 
-/// Files beside README, and headings in it, as GitHub names them.
-#[test]
-fn links_lead_somewhere() {
-    let readme = readme();
-    let headings: Vec<String> = readme
-        .lines()
-        .filter(|line| line.starts_with('#'))
-        .map(|line| {
-            let words = line.trim_start_matches('#').trim().to_lowercase();
-            words
-                .chars()
-                .filter(|one| one.is_alphanumeric() || " -_".contains(*one))
-                .collect::<String>()
-                .replace(' ', "-")
-        })
-        .collect();
-    let links: Vec<&str> = readme.split("](").skip(1).map(|rest| rest.split(')').next().unwrap()).collect();
-    assert!(links.len() > 10, "{links:?}");
-    for link in links.into_iter().filter(|link| !link.starts_with("http")) {
-        let exists = match link.strip_prefix('#') {
-            Some(heading) => headings.iter().any(|known| known == heading),
-            None => Path::new(env!("CARGO_MANIFEST_DIR")).join(link).exists(),
-        };
-        assert!(exists, "README links to {link}");
-    }
-}
-
 #[test]
 fn metrics_that_the_text_names_exist() {
     let readme = readme();
@@ -117,6 +90,7 @@ fn anchors(text: &str) -> Vec<String> {
 fn every_link_leads_to_a_file_and_a_heading_that_exist() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut dead = Vec::new();
+    let mut followed = 0;
     for document in documents() {
         let text = fs::read_to_string(root.join(&document)).unwrap();
         for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
@@ -131,9 +105,11 @@ fn every_link_leads_to_a_file_and_a_heading_that_exist() {
             if !leads {
                 dead.push(format!("{}: {link}", document.display()));
             }
+            followed += 1;
         }
     }
     assert!(dead.is_empty(), "{dead:#?}");
+    assert!(followed > 50, "only {followed} links were found");
 }
 
 /// The documents that tell operators what to look at and what to type.

@@ -1,6 +1,7 @@
 //! The composition: builds the rooms out of a configuration, starts and stops them. Nothing else knows them all.
 
 mod access;
+mod door;
 mod fleet;
 mod looks;
 mod roster;
@@ -15,6 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context;
+use arc_swap::ArcSwap;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -33,8 +35,9 @@ use crate::process::clock;
 use crate::process::exit_code::ExitCode;
 use crate::rounds::board::Board;
 use crate::rounds::{self, AT_ONCE};
-use crate::web::{self, RulesFormat, Sources, WebState};
+use crate::web::{self, Access, RulesFormat, Settings, Sources, WebState};
 
+pub use door::door;
 pub use looks::with_found;
 pub use stores::{StoreSecretError, store_settings};
 pub use targets::{TargetError, check_clients, cluster_reader, cluster_targets, query_settings, source_filter};
@@ -51,7 +54,7 @@ pub struct Running {
     /// Its writer ends when nobody holds it any more.
     ledger: Arc<dyn Ledger>,
     tasks: JoinSet<()>,
-    server: tokio::task::JoinHandle<std::io::Result<()>>,
+    server: tokio::task::JoinHandle<()>,
 }
 
 /// Starts the daemon. The port is taken first, and HTTP answers before any cluster or store is asked for anything, so
@@ -64,8 +67,9 @@ pub async fn start(config: Config) -> anyhow::Result<Running> {
     let listener = TcpListener::bind(listen).await.with_context(|| format!("cannot listen on {listen}"))?;
     let address = listener.local_addr().context("the listening address is not known")?;
 
-    let fleet = Fleet::new(config.clone())
-        .context(Ended::with(ExitCode::Configuration, "the configuration asks for what cannot be had"))?;
+    let cannot_be_had = || Ended::with(ExitCode::Configuration, "the configuration asks for what cannot be had");
+    let access = door(&config.server).with_context(cannot_be_had)?;
+    let fleet = Fleet::new(config.clone()).with_context(cannot_be_had)?;
     let mut tasks = JoinSet::new();
     let (ledger, health) = open_ledger(&config, &mut tasks).await?;
     let board = Arc::new(Board::default());
@@ -79,8 +83,15 @@ pub async fn start(config: Config) -> anyhow::Result<Running> {
         board.set_discovery(DiscoveryRound::waiting(&discovery.name));
     }
     let stop = CancellationToken::new();
-    let state = web_state(Arc::clone(&board), &ledger, &config, stop.clone());
-    let server = tokio::spawn(web::serve(listener, web::router(state), stop.clone()));
+    let settings = Arc::new(ArcSwap::from_pointee(settings(&config, access)));
+    let state = WebState::new(Sources {
+        board: Arc::clone(&board),
+        ledger: Arc::downgrade(&ledger),
+        clock: Arc::new(clock::now),
+        settings,
+        stopping: stop.clone(),
+    });
+    let server = tokio::spawn(web::serve(listener, state, stop.clone()));
     info!(address = %address, clusters = clusters.len(), discoveries = discoveries.len(), "listening");
 
     let places = Arc::new(Semaphore::new(AT_ONCE));
@@ -108,8 +119,8 @@ async fn open_ledger(config: &Config, tasks: &mut JoinSet<()>) -> Result<(Arc<dy
     Ok((Arc::new(ledger), health))
 }
 
-fn web_state(board: Arc<Board>, ledger: &Arc<dyn Ledger>, config: &Config, stop: CancellationToken) -> WebState {
-    let effective: Arc<str> = effective_toml(config).into();
+/// What the configuration decides of the answers.
+fn settings(config: &Config, access: Access) -> Settings {
     let inputs = alert_inputs(config);
     let file = alerts::rendered(&inputs, &alerts::Format::Prometheus);
     let object = alerts::rendered(&inputs, &alerts::Format::PrometheusRule(alerts::ObjectMeta::default()));
@@ -117,19 +128,8 @@ fn web_state(board: Arc<Board>, ledger: &Arc<dyn Ledger>, config: &Config, stop:
         RulesFormat::Prometheus => file.clone(),
         RulesFormat::PrometheusRule => object.clone(),
     };
-    WebState::new(Sources {
-        board,
-        ledger: Arc::downgrade(ledger),
-        brokers: config
-            .clusters
-            .iter()
-            .map(|(name, cluster)| (name.clone(), cluster.bootstrap_servers.clone()))
-            .collect(),
-        clock: Arc::new(clock::now),
-        config: Arc::new(move || effective.to_string()),
-        rules: Arc::new(rules),
-        stopping: stop,
-    })
+    let brokers = config.clusters.iter().map(|(name, cluster)| (name.clone(), cluster.bootstrap_servers.clone()));
+    Settings { access, brokers: brokers.collect(), config: effective_toml(config), rules: Arc::new(rules) }
 }
 
 impl Running {
@@ -141,8 +141,7 @@ impl Running {
         let none_left = self.tasks.is_empty();
         tokio::select! {
             served = &mut self.server => match served {
-                Ok(Ok(())) => anyhow::anyhow!("the web server ended"),
-                Ok(Err(cause)) => anyhow::Error::new(cause).context("the web server failed"),
+                Ok(()) => anyhow::anyhow!("the web server ended"),
                 Err(cause) => anyhow::Error::new(cause).context("the web server crashed"),
             },
             Some(ended) = self.tasks.join_next(), if !none_left => match ended {

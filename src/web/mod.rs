@@ -3,10 +3,12 @@
 //! Nothing here asks Kafka or a store, and nothing waits for a round: every answer comes from the board. Whether the
 //! process is healthy or ready never depends on whether Kafka answers; an outage is the message, not an error.
 
+mod access;
 mod api;
 mod fallback;
 mod health;
 mod pages;
+mod renewed;
 mod scrape;
 mod serve;
 #[cfg(test)]
@@ -18,16 +20,18 @@ use std::fmt;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Weak};
 
+use arc_swap::ArcSwap;
 use axum::Router;
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use axum::middleware::map_response;
+use axum::middleware::{from_fn_with_state, map_response};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 use tower_http::compression::CompressionLayer;
 
+pub use self::access::{Access, AccessSettings, ClientCertificates, FileError, TlsSettings};
 pub use self::scrape::about_this_build;
 pub use self::serve::{GRACE, serve};
 use crate::alerts::Rendered;
@@ -52,28 +56,40 @@ pub struct Sources {
     pub board: Arc<Board>,
     /// Keeps the gaps. Not held: a ledger ends when its rounds end, whoever still looks at a page.
     pub ledger: Weak<dyn Ledger>,
-    /// Bootstrap servers by cluster, for commands on pages.
-    pub brokers: BTreeMap<String, String>,
     /// Says what time it is.
     pub clock: Clock,
-    /// Makes the effective configuration, with secrets redacted.
-    pub config: Text,
-    /// Makes the alert rules.
-    pub rules: Rules,
+    /// What the configuration decides: swapped whole.
+    pub settings: Arc<ArcSwap<Settings>>,
     /// Cancelled when the process begins to stop: from then on it is not ready.
     pub stopping: CancellationToken,
 }
 
 impl fmt::Debug for Sources {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sources").field("brokers", &self.brokers).finish_non_exhaustive()
+        f.debug_struct("Sources").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+/// What the configuration decides of the answers.
+pub struct Settings {
+    /// Who may ask.
+    pub access: Access,
+    /// Bootstrap servers by cluster, for commands on pages.
+    pub brokers: BTreeMap<String, String>,
+    /// The effective configuration, with secrets redacted.
+    pub config: String,
+    /// Makes the alert rules.
+    pub rules: Rules,
+}
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings").field("access", &self.access).field("brokers", &self.brokers).finish_non_exhaustive()
     }
 }
 
 /// Says what time it is.
 pub type Clock = Arc<dyn Fn() -> Moment + Send + Sync>;
-/// Makes a text when it is asked for.
-pub type Text = Arc<dyn Fn() -> String + Send + Sync>;
 /// Makes the rule file in a format.
 pub type Rules = Arc<dyn Fn(RulesFormat) -> Rendered + Send + Sync>;
 
@@ -103,8 +119,8 @@ impl WebState {
         (self.0.sources.clock)()
     }
 
-    fn brokers(&self) -> &BTreeMap<String, String> {
-        &self.0.sources.brokers
+    fn settings(&self) -> Arc<Settings> {
+        self.0.sources.settings.load_full()
     }
 
     fn ledger(&self) -> Option<Arc<dyn Ledger>> {
@@ -145,6 +161,7 @@ pub fn router(state: WebState) -> Router {
         .route("/-/ready", get(health::ready))
         .merge(compressed)
         .fallback(fallback::not_found)
+        .layer(from_fn_with_state(state.clone(), access::authenticate))
         .layer(map_response(guard))
         .with_state(state)
 }
@@ -163,7 +180,7 @@ async fn guard(mut response: Response) -> Response {
 }
 
 async fn config(State(state): State<WebState>) -> Response {
-    ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], (state.0.sources.config)()).into_response()
+    ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], state.settings().config.clone()).into_response()
 }
 
 #[derive(Deserialize)]
@@ -174,7 +191,7 @@ struct RulesQuestion {
 
 /// A sidecar that asks often and holds the newest text is told so in a few bytes.
 async fn rules(State(state): State<WebState>, Query(question): Query<RulesQuestion>, headers: HeaderMap) -> Response {
-    let Rendered { text, etag } = (state.0.sources.rules)(question.format);
+    let Rendered { text, etag } = (state.settings().rules)(question.format);
     let is_known = knows(&headers, &etag);
     let head = [(header::ETAG, etag), (header::CACHE_CONTROL, "no-cache".to_owned())];
     if is_known {

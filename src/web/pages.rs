@@ -53,8 +53,8 @@ pub(super) async fn query(
     if !rounds.iter().any(|round| round.queries.contains_key(&name)) {
         return html(StatusCode::NOT_FOUND, &query::missing(&rounds, &name, now));
     }
-    let gaps = state.gaps().await;
-    let around = query::Around { gaps: gaps.as_deref(), brokers: state.brokers() };
+    let (gaps, settings) = (state.gaps().await, state.settings());
+    let around = query::Around { gaps: gaps.as_deref(), brokers: &settings.brokers };
     match query::page(&rounds, &name, &question, &around, now) {
         Some(page) => html(StatusCode::OK, &page),
         None => html(StatusCode::NOT_FOUND, &query::missing(&rounds, &name, now)),

@@ -1,7 +1,5 @@
 //! From the configuration to who may ask what, and how connections are encrypted.
 
-use std::path::PathBuf;
-
 use tracing::warn;
 
 use crate::config::{ClientAuth, Server, ServerTls, TlsVersion};
@@ -27,7 +25,7 @@ pub fn door(server: &Server) -> Result<Access, FileError> {
 }
 
 fn tls(tls: &ServerTls) -> TlsSettings {
-    let authority = || tls.client_ca_file.clone().unwrap_or_else(PathBuf::new);
+    let authority = || tls.client_ca_file.clone().unwrap_or_default();
     TlsSettings {
         cert_file: tls.cert_file.clone(),
         key_file: tls.key_file.clone(),

@@ -8,7 +8,9 @@ mod api;
 mod fallback;
 mod health;
 mod pages;
+mod reload;
 mod renewed;
+mod same_origin;
 mod scrape;
 mod serve;
 #[cfg(test)]
@@ -24,14 +26,16 @@ use arc_swap::ArcSwap;
 use axum::Router;
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use axum::middleware::{from_fn_with_state, map_response};
+use axum::middleware::{from_fn, from_fn_with_state, map_response};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{get, post};
 use serde::Deserialize;
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tower_http::compression::CompressionLayer;
 
 pub use self::access::{Access, AccessSettings, ClientCertificates, FileError, TlsSettings};
+pub use self::reload::ReloadAsked;
 pub use self::scrape::about_this_build;
 pub use self::serve::{GRACE, serve};
 use crate::alerts::Rendered;
@@ -60,6 +64,8 @@ pub struct Sources {
     pub clock: Clock,
     /// What the configuration decides: swapped whole.
     pub settings: Arc<ArcSwap<Settings>>,
+    /// Whom to ask that the configuration be read again.
+    pub reload: mpsc::Sender<ReloadAsked>,
     /// Cancelled when the process begins to stop: from then on it is not ready.
     pub stopping: CancellationToken,
 }
@@ -73,13 +79,15 @@ impl fmt::Debug for Sources {
 /// What the configuration decides of the answers.
 pub struct Settings {
     /// Who may ask.
-    pub access: Access,
+    pub access: Arc<Access>,
     /// Bootstrap servers by cluster, for commands on pages.
     pub brokers: BTreeMap<String, String>,
     /// The effective configuration, with secrets redacted.
     pub config: String,
     /// Makes the alert rules.
     pub rules: Rules,
+    /// Whether it may be read again when somebody asks for it by HTTP.
+    pub enable_reload: bool,
 }
 
 impl fmt::Debug for Settings {
@@ -159,8 +167,10 @@ pub fn router(state: WebState) -> Router {
         .route("/metrics", get(scrape::metrics))
         .route("/-/healthy", get(health::healthy))
         .route("/-/ready", get(health::ready))
+        .route("/-/reload", post(reload::reload))
         .merge(compressed)
         .fallback(fallback::not_found)
+        .layer(from_fn(same_origin::check))
         .layer(from_fn_with_state(state.clone(), access::authenticate))
         .layer(map_response(guard))
         .with_state(state)
@@ -174,7 +184,8 @@ async fn guard(mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    // To ourselves only, where a form's origin is looked at.
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     response
 }

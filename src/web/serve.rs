@@ -94,7 +94,11 @@ pub(super) async fn serve_within(
 
 async fn connection(limits: Limits, stream: TcpStream, tls: Option<Tls>, router: Router, shutdown: CancellationToken) {
     let Some(tls) = tls else { return talk(limits, guarded(limits, stream), router, shutdown).await };
-    match timeout(limits.handshake, encrypted(limits, stream, &tls)).await {
+    let agreed = tokio::select! {
+        () = shutdown.cancelled() => return,
+        agreed = timeout(limits.handshake, encrypted(limits, stream, &tls)) => agreed,
+    };
+    match agreed {
         Ok(Ok(Some(stream))) => talk(limits, stream, router, shutdown).await,
         Ok(Ok(None)) => tracing::debug!("a client spoke without encryption"),
         Ok(Err(error)) => tracing::debug!(%error, "a client and we did not agree on encryption"),

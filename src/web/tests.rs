@@ -62,10 +62,11 @@ impl Served {
             }
         });
         let settings = Settings {
-            access: Access::default(),
+            access: Arc::new(Access::default()),
             brokers: [("ingest-eu".to_owned(), "kafka-1:9092".to_owned())].into(),
             config: "poll_interval = \"30s\"\n".to_owned(),
             rules,
+            enable_reload: false,
         };
         let ledger: Arc<dyn Ledger> = Arc::new(MemoryLedger::default());
         let settings = Arc::new(ArcSwap::from_pointee(settings));
@@ -74,6 +75,7 @@ impl Served {
             ledger: Arc::downgrade(&ledger),
             clock: Arc::new(|| NOW),
             settings: Arc::clone(&settings),
+            reload: tokio::sync::mpsc::channel(1).0,
             stopping: stopping.clone(),
         });
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();

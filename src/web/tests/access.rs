@@ -44,10 +44,11 @@ impl Served {
     fn change(&self, access: Access) {
         let before = self.state.settings();
         self.settings.store(Arc::new(Settings {
-            access,
+            access: Arc::new(access),
             brokers: before.brokers.clone(),
             config: before.config.clone(),
             rules: Arc::clone(&before.rules),
+            enable_reload: false,
         }));
     }
 

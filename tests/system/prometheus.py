@@ -22,7 +22,9 @@ class Prometheus:
         alertmanager: str | None = None,
         rules: str = "",
         scrape_interval: str = "1s",
+        jobs: dict[str, dict] | None = None,
     ):
+        """`jobs`: further ways to scrape the same targets, by name."""
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self.alertmanager = alertmanager
@@ -35,7 +37,10 @@ class Prometheus:
         settings = {
             "global": {"scrape_interval": scrape_interval, "scrape_timeout": "1s", "evaluation_interval": "1s"},
             "rule_files": [str(self.rules)],
-            "scrape_configs": [{"job_name": "brinkwatch", "static_configs": [{"targets": targets}]}],
+            "scrape_configs": [
+                {"job_name": name, "static_configs": [{"targets": targets}], **how}
+                for name, how in (jobs or {"brinkwatch": {}}).items()
+            ],
         }
         if alertmanager:
             settings["alerting"] = {"alertmanagers": [{"static_configs": [{"targets": [alertmanager]}]}]}

@@ -36,6 +36,7 @@ pub(crate) fn judged(partitions: usize) -> Arc<Board> {
         checkpoint: Arc::new(MadeUpCheckpoint(reading(topics))),
         sources: SourceFilter::everything(),
         superseded: false,
+        store: None,
         settings: QuerySettings { subscribe: Subscribe::Subscribe, ..QuerySettings::default() },
         publishing: Publishing::default(),
         risk_critical: 0.2,

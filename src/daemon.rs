@@ -1,8 +1,12 @@
 //! The composition: builds the rooms out of a configuration, starts and stops them. Nothing else knows them all.
 
 mod access;
+mod door;
 mod fleet;
+mod kept;
 mod looks;
+mod loops;
+mod reload;
 mod roster;
 mod stores;
 mod targets;
@@ -15,27 +19,31 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context;
+use arc_swap::ArcSwap;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
+use tokio::sync::{Semaphore, mpsc};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use self::fleet::Fleet;
+use self::loops::{Loops, Name};
 use crate::alerts;
 use crate::commands::Ended;
 use crate::commands::rules::inputs as alert_inputs;
 use crate::config::{Config, effective_toml};
 use crate::ledger::{FileLedger, Health, Ledger, MemoryLedger, OpenError, Opened};
+use crate::measures::Moment;
 use crate::metrics::snapshot::DiscoveryRound;
 use crate::process::clock;
 use crate::process::exit_code::ExitCode;
 use crate::rounds::board::Board;
 use crate::rounds::{self, AT_ONCE};
-use crate::web::{self, RulesFormat, Sources, WebState};
+use crate::web::{self, Access, RulesFormat, Settings, Sources, WebState};
 
+pub use door::door;
 pub use looks::with_found;
+pub use reload::ReloadError;
 pub use stores::{StoreSecretError, store_settings};
 pub use targets::{TargetError, check_clients, cluster_reader, cluster_targets, query_settings, source_filter};
 
@@ -47,11 +55,27 @@ const GRACE: Duration = Duration::from_millis(1500);
 pub struct Running {
     /// Where it listens, with the port that the system gave.
     pub address: SocketAddr,
+    config: Config,
+    loaded_at: Moment,
+    board: Arc<Board>,
+    fleet: Arc<Mutex<Fleet>>,
+    settings: Arc<ArcSwap<Settings>>,
+    places: Arc<Semaphore>,
     stop: CancellationToken,
     /// Its writer ends when nobody holds it any more.
     ledger: Arc<dyn Ledger>,
-    tasks: JoinSet<()>,
-    server: tokio::task::JoinHandle<std::io::Result<()>>,
+    loops: Loops,
+    server: tokio::task::JoinHandle<()>,
+    asked: mpsc::Receiver<web::ReloadAsked>,
+}
+
+/// What a daemon's keeper has to see to.
+#[derive(Debug)]
+pub enum Happening {
+    /// A part ended by itself, which only a fault makes it do.
+    Fault(anyhow::Error),
+    /// Somebody asked by HTTP that the configuration be read again, and waits to hear how that went.
+    ReloadAsked(web::ReloadAsked),
 }
 
 /// Starts the daemon. The port is taken first, and HTTP answers before any cluster or store is asked for anything, so
@@ -64,58 +88,56 @@ pub async fn start(config: Config, options: Vec<String>) -> anyhow::Result<Runni
     let listener = TcpListener::bind(listen).await.with_context(|| format!("cannot listen on {listen}"))?;
     let address = listener.local_addr().context("the listening address is not known")?;
 
-    let fleet = Fleet::new(config.clone())
-        .context(Ended::with(ExitCode::Configuration, "the configuration asks for what cannot be had"))?;
-    let mut tasks = JoinSet::new();
-    let (ledger, health) = open_ledger(&config, &mut tasks).await?;
-    let board = Arc::new(Board::default());
+    let cannot_be_had = || Ended::with(ExitCode::Configuration, "the configuration asks for what cannot be had");
+    let access = door(&config.server).with_context(cannot_be_had)?;
+    let fleet = Fleet::new(config.clone()).with_context(cannot_be_had)?;
+    let stop = CancellationToken::new();
+    let mut loops = Loops::new(stop.clone());
+    let (ledger, health) = open_ledger(&config, &mut loops).await?;
+    let (board, loaded_at) = (Arc::new(Board::default()), clock::now());
     board.set_ledger(rounds::published_health(health));
-    board.set_about(&web::about_this_build(true, Some(clock::now())));
-    let (clusters, discoveries) = (fleet.clusters(), fleet.discoveries());
-    for targets in &clusters {
+    board.set_about(&web::about_this_build(true, Some(loaded_at)));
+    for targets in fleet.clusters().values() {
         board.publish(rounds::before_first_round(&targets.borrow()));
     }
-    for discovery in &discoveries {
+    for discovery in fleet.discoveries() {
         board.set_discovery(DiscoveryRound::waiting(&discovery.name));
     }
-    let stop = CancellationToken::new();
-    let state = web_state(Arc::clone(&board), &ledger, &config, options, stop.clone());
-    let server = tokio::spawn(web::serve(listener, web::router(state), stop.clone()));
-    info!(address = %address, clusters = clusters.len(), discoveries = discoveries.len(), "listening");
+    let settings = Arc::new(ArcSwap::from_pointee(settings(&config, Arc::new(access))));
+    let (ask, asked) = mpsc::channel(1);
+    let state = WebState::new(Sources {
+        board: Arc::clone(&board),
+        ledger: Arc::downgrade(&ledger),
+        options,
+        clock: Arc::new(clock::now),
+        settings: Arc::clone(&settings),
+        reload: ask,
+        stopping: stop.clone(),
+    });
+    let server = tokio::spawn(web::serve(listener, state, stop.clone()));
+    let (clusters, discoveries) = (config.clusters.len(), config.discoveries.len());
+    info!(address = %address, clusters, discoveries, "listening");
 
-    let places = Arc::new(Semaphore::new(AT_ONCE));
-    for targets in clusters {
-        let (ledger, board, places) = (Arc::clone(&ledger), Arc::clone(&board), Arc::clone(&places));
-        tasks.spawn(rounds::run(targets, ledger, board, places, clock::Clock::default(), stop.clone()));
-    }
-    let fleet = Arc::new(Mutex::new(fleet));
-    for discovery in discoveries {
-        let (fleet, board, name) = (Arc::clone(&fleet), Arc::clone(&board), discovery.name.clone());
-        let take =
-            move |paths: &BTreeSet<String>| fleet.lock().unwrap_or_else(PoisonError::into_inner).take(&name, paths);
-        tasks.spawn(rounds::discover(discovery, take, board, stop.clone()));
-    }
-    Ok(Running { address, stop, ledger, tasks, server })
+    let (fleet, places) = (Arc::new(Mutex::new(fleet)), Arc::new(Semaphore::new(AT_ONCE)));
+    let mut running =
+        Running { address, config, loaded_at, board, fleet, settings, places, stop, ledger, loops, server, asked };
+    let fleet = Arc::clone(&running.fleet);
+    running.start_missing(&fleet.lock().unwrap_or_else(PoisonError::into_inner));
+    Ok(running)
 }
 
 /// The ledger as configured, with its writer at work.
-async fn open_ledger(config: &Config, tasks: &mut JoinSet<()>) -> Result<(Arc<dyn Ledger>, Health), OpenError> {
+async fn open_ledger(config: &Config, loops: &mut Loops) -> Result<(Arc<dyn Ledger>, Health), OpenError> {
     let Some(folder) = &config.state_dir else {
         return Ok((Arc::new(MemoryLedger::default()), Health { persistent: false, up: true }));
     };
     let Opened { ledger, health, writer } = FileLedger::open(folder).await?;
-    tasks.spawn(writer);
+    loops.keep(writer);
     Ok((Arc::new(ledger), health))
 }
 
-fn web_state(
-    board: Arc<Board>,
-    ledger: &Arc<dyn Ledger>,
-    config: &Config,
-    options: Vec<String>,
-    stop: CancellationToken,
-) -> WebState {
-    let effective: Arc<str> = effective_toml(config).into();
+/// What the configuration decides of the answers.
+fn settings(config: &Config, access: Arc<Access>) -> Settings {
     let inputs = alert_inputs(config);
     let file = alerts::rendered(&inputs, &alerts::Format::Prometheus);
     let object = alerts::rendered(&inputs, &alerts::Format::PrometheusRule(alerts::ObjectMeta::default()));
@@ -123,40 +145,80 @@ fn web_state(
         RulesFormat::Prometheus => file.clone(),
         RulesFormat::PrometheusRule => object.clone(),
     };
-    WebState::new(Sources {
-        board,
-        ledger: Arc::downgrade(ledger),
-        brokers: config
-            .clusters
-            .iter()
-            .map(|(name, cluster)| (name.clone(), cluster.bootstrap_servers.clone()))
-            .collect(),
-        options,
-        clock: Arc::new(clock::now),
-        config: Arc::new(move || effective.to_string()),
+    let brokers = config.clusters.iter().map(|(name, cluster)| (name.clone(), cluster.bootstrap_servers.clone()));
+    Settings {
+        access,
+        brokers: brokers.collect(),
+        config: effective_toml(config),
         rules: Arc::new(rules),
-        stopping: stop,
-    })
+        enable_reload: config.server.enable_reload,
+    }
 }
 
 impl Running {
-    /// Waits until a part of the daemon ends by itself, which only a fault makes it do.
+    /// Starts the loops of the fleet that do not run.
+    fn start_missing(&mut self, fleet: &Fleet) {
+        for (cluster, targets) in fleet.clusters() {
+            let name = Name::Cluster(cluster.clone());
+            if self.loops.is_running(&name) {
+                continue;
+            }
+            let (ledger, board, places) = (Arc::clone(&self.ledger), Arc::clone(&self.board), Arc::clone(&self.places));
+            let done = Arc::clone(&self.board);
+            let work = |stop| async move {
+                board.publish(rounds::before_first_round(&targets.borrow()));
+                rounds::run(targets, ledger, board, places, clock::Clock::default(), stop).await;
+            };
+            self.loops.start(name, work, move || done.take_down(&cluster));
+        }
+        for discovery in fleet.discoveries() {
+            let name = Name::Discovery(discovery.name.clone());
+            if self.loops.is_running(&name) {
+                continue;
+            }
+            let (fleet, board, discovered) = (Arc::clone(&self.fleet), Arc::clone(&self.board), discovery.name.clone());
+            let take = move |paths: &BTreeSet<String>| {
+                fleet.lock().unwrap_or_else(PoisonError::into_inner).take(&discovered, paths)
+            };
+            let (done, named) = (Arc::clone(&self.board), discovery.name.clone());
+            let work = |stop| async move {
+                board.set_discovery(DiscoveryRound::waiting(&discovery.name));
+                rounds::discover(discovery, take, board, stop).await;
+            };
+            self.loops.start(name, work, move || done.take_discovery_down(&named));
+        }
+    }
+
+    /// Waits for the next thing that its keeper has to see to.
+    pub async fn next(&mut self) -> Happening {
+        tokio::select! {
+            served = &mut self.server => Happening::Fault(match served {
+                Ok(()) => anyhow::anyhow!("the web server ended"),
+                Err(cause) => anyhow::Error::new(cause).context("the web server crashed"),
+            }),
+            fault = self.loops.fault() => Happening::Fault(fault),
+            Some(asked) = self.asked.recv() => Happening::ReloadAsked(asked),
+        }
+    }
+
+    /// Waits until a part of the daemon ends by itself, which only a fault makes it do. For daemons whose configuration
+    /// is not read again.
     ///
     /// # Errors
     /// Always: names the part.
     pub async fn fault(&mut self) -> anyhow::Error {
-        let none_left = self.tasks.is_empty();
-        tokio::select! {
-            served = &mut self.server => match served {
-                Ok(Ok(())) => anyhow::anyhow!("the web server ended"),
-                Ok(Err(cause)) => anyhow::Error::new(cause).context("the web server failed"),
-                Err(cause) => anyhow::Error::new(cause).context("the web server crashed"),
-            },
-            Some(ended) = self.tasks.join_next(), if !none_left => match ended {
-                Ok(()) => anyhow::anyhow!("a loop or the ledger's writer ended"),
-                Err(cause) => anyhow::Error::new(cause).context("a loop or the ledger's writer crashed"),
-            },
+        loop {
+            if let Happening::Fault(fault) = self.next().await {
+                return fault;
+            }
         }
+    }
+
+    /// Whether the threads that answer take on work: what a watchdog wants to know. Kafka, stores and the disk have no
+    /// say in it, since a restart would mend none of them.
+    pub async fn is_alive(&self) -> bool {
+        let board = Arc::clone(&self.board);
+        timeout(GRACE, tokio::spawn(async move { board.is_ready() })).await.is_ok()
     }
 
     /// Stops everything: polls are cancelled, requests in flight may finish, and what is not done after the grace is
@@ -164,15 +226,16 @@ impl Running {
     pub async fn stop(mut self) {
         self.stop.cancel();
         drop(self.ledger);
+        drop(self.asked);
         let all = async {
-            while self.tasks.join_next().await.is_some() {}
+            self.loops.ended().await;
             if !self.server.is_finished() && (&mut self.server).await.is_err() {
                 warn!("the web server crashed while it was stopped");
             }
         };
         if timeout(GRACE, all).await.is_err() {
             warn!(grace_ms = GRACE.as_millis(), "not everything ended in time; what is left is dropped");
-            self.tasks.abort_all();
+            self.loops.abort();
             self.server.abort();
         }
     }

@@ -207,6 +207,13 @@ stale_after = "12m"
 [server]
 listen = "[::1]:9000"
 open_paths = []
+bearer_token_file = "/run/secrets/token"
+[server.tls_server_config]
+cert_file = "/run/cert.pem"
+key_file = "/run/key.pem"
+client_ca_file = "/run/ca.pem"
+client_auth_type = "VerifyClientCertIfGiven"
+min_version = "TLS13"
 [alerts]
 forecast_critical = "90m"
 runbook_base_url = "https://example.org/runbooks"

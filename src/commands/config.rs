@@ -9,8 +9,9 @@ use clap::{Args, Subcommand};
 
 use super::Ended;
 use crate::config::{self, Config, ConfigError};
-use crate::daemon::check_clients;
+use crate::daemon::{check_clients, door};
 use crate::process::exit_code::ExitCode;
+use crate::web::FileError;
 
 /// Where the configuration comes from: for every command that needs one.
 #[derive(Args, Clone, Default)]
@@ -100,11 +101,17 @@ pub fn run(args: &ConfigArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
     let config = source.load()?;
     match args.action {
         ConfigAction::Check(_) => {
-            let unreadable = check_clients(&config)
-                .context(Ended::with(ExitCode::Configuration, "the configuration asks for what cannot be had"))?;
-            for error in unreadable {
-                let words = format!("{:#}", anyhow::Error::new(error));
-                writeln!(io::stderr(), "brinkwatch: not tried here: {words}")?;
+            let cannot_be_had =
+                || Ended::with(ExitCode::Configuration, "the configuration asks for what cannot be had");
+            let mut not_tried: Vec<anyhow::Error> =
+                check_clients(&config).with_context(cannot_be_had)?.into_iter().map(Into::into).collect();
+            match door(&config.server) {
+                // It may be there only where the daemon runs.
+                Err(error @ FileError::Unreadable { .. }) => not_tried.push(error.into()),
+                outcome => drop(outcome.context("server").with_context(cannot_be_had)?),
+            }
+            for error in not_tried {
+                writeln!(io::stderr(), "brinkwatch: not tried here: {error:#}")?;
             }
             let clusters = counted(config.clusters.len(), "cluster", "clusters");
             let queries = counted(config.queries.len(), "query", "queries");

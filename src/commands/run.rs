@@ -5,16 +5,17 @@ use tracing::{error, info, warn};
 
 use super::config::ConfigSource;
 use crate::config::{Log, LogFormat};
-use crate::daemon;
+use crate::daemon::{self, Happening, Running};
 use crate::process::exit_code::ExitCode;
 use crate::process::logging;
-use crate::process::service;
-use crate::process::signals::StopSignals;
+use crate::process::service::{self, Watchdog};
+use crate::process::signals::{ReloadSignal, StopSignals};
 
 /// Watch the configured queries until stopped
 ///
 /// HTTP answers at once, whatever Kafka or a store does. SIGTERM or SIGINT stops in order, within two seconds; a second
-/// one stops at once.
+/// one stops at once. SIGHUP reads the configuration again: what changed is changed, and with a mistake in it the one
+/// before stays in force.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  brinkwatch run --config /etc/brinkwatch/brinkwatch.toml\n\n\
                         Exit code: 0 stopped as asked, 1 a failure at run time, such as a port that is taken, 78 invalid \
@@ -35,6 +36,7 @@ pub struct RunArgs {
 pub async fn run(mut args: RunArgs) -> anyhow::Result<ExitCode> {
     // Before anything that must be stopped in order.
     let mut signals = StopSignals::take_over()?;
+    let mut reload = ReloadSignal::take_over()?;
     args.source.set.extend(args.listen.take().map(|listen| ("server.listen".to_owned(), listen)));
     let config = args.source.load()?;
     start_log(config.log);
@@ -46,7 +48,7 @@ pub async fn run(mut args: RunArgs) -> anyhow::Result<ExitCode> {
     );
     let running = daemon::start(config, args.source.for_commands()).await?;
     service::tell_ready();
-    until_stopped(running, &mut signals).await
+    until_stopped(running, &args.source, &mut signals, &mut reload).await
 }
 
 /// Starts the log as configured; `RUST_LOG` overrides the level.
@@ -59,14 +61,30 @@ pub(super) fn start_log(log: Log) {
     logging::start(log.level.label(), format, std::env::var("RUST_LOG").ok().as_deref());
 }
 
-/// Waits for a signal, then stops the daemon in order; a second signal cuts that short.
-pub(super) async fn until_stopped(mut running: daemon::Running, signals: &mut StopSignals) -> anyhow::Result<ExitCode> {
-    let signal = tokio::select! {
-        signal = signals.next() => signal,
-        fault = running.fault() => {
-            error!(error = format!("{fault:#}"), "a part of the daemon failed");
-            running.stop().await;
-            return Err(fault);
+/// Keeps the daemon until a signal or a fault ends it: reads the configuration again when that is asked for, and tells
+/// the service manager's watchdog that it is alive. Stops it in order; a second signal cuts that short.
+async fn until_stopped(
+    mut running: Running,
+    source: &ConfigSource,
+    signals: &mut StopSignals,
+    reload: &mut ReloadSignal,
+) -> anyhow::Result<ExitCode> {
+    let mut watchdog = Watchdog::asked_for();
+    let signal = loop {
+        tokio::select! {
+            signal = signals.next() => break signal,
+            () = reload.next() => drop(read_again(&mut running, source, "SIGHUP")),
+            () = watchdog.due() => if running.is_alive().await {
+                service::tell_alive();
+            },
+            happening = running.next() => match happening {
+                Happening::ReloadAsked(asked) => asked.answer(read_again(&mut running, source, "POST /-/reload")),
+                Happening::Fault(fault) => {
+                    error!(error = format!("{fault:#}"), "a part of the daemon failed");
+                    running.stop().await;
+                    return Err(fault);
+                }
+            },
         }
     };
     info!(signal, "stopping");
@@ -76,4 +94,13 @@ pub(super) async fn until_stopped(mut running: daemon::Running, signals: &mut St
         second = signals.next() => warn!(signal = second, "stopping at once"),
     }
     Ok(ExitCode::Fine)
+}
+
+/// Reads the configuration again; on a mistake, every one in words.
+fn read_again(running: &mut Running, source: &ConfigSource, asked_by: &str) -> Result<(), String> {
+    info!(asked_by, config = source.described(), "reading the configuration again");
+    service::tell_reloading();
+    let outcome = running.reload(source.load());
+    service::tell_ready();
+    outcome.map_err(|error| format!("{:#}", anyhow::Error::new(error)))
 }

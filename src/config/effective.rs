@@ -6,10 +6,11 @@ use super::check::{three_times, written_name};
 use super::discovery::{Discovery, WrittenDiscovery, written_discovery};
 use super::secret::SecretSource;
 use super::security::written_security;
+use super::server::written_server;
 use super::store::written_store;
 use super::valid::{Cluster, Config, Property, Query, Threshold};
 use super::written::{
-    Written, WrittenAlerts, WrittenCluster, WrittenLog, WrittenQuery, WrittenQueryAlerts, WrittenServer, WrittenSource,
+    Written, WrittenAlerts, WrittenCluster, WrittenLog, WrittenQuery, WrittenQueryAlerts, WrittenSource,
 };
 
 /// The configuration in force as TOML: every key with its value, secrets as `<secret>`. Loaded again, it gives the
@@ -27,11 +28,7 @@ fn written(config: &Config) -> Written {
         stale_after: stale_after(config),
         confirm_polls: config.confirm_polls,
         confirm_time: config.confirm_time,
-        server: WrittenServer {
-            listen: config.server.listen.to_string(),
-            open_paths: config.server.open_paths.clone(),
-            enable_reload: config.server.enable_reload,
-        },
+        server: written_server(&config.server),
         log: WrittenLog { level: config.log.level, format: config.log.format },
         alerts: WrittenAlerts {
             risk_warning: alerts.thresholds.risk_warning,

@@ -12,6 +12,7 @@ mod duration;
 mod layers;
 mod typed;
 mod security;
+mod server;
 mod store;
 mod template;
 mod discovery;
@@ -38,11 +39,12 @@ pub use key::Key;
 pub use mistake::{ConfigError, Layer, Mistake};
 pub use secret::{BothTwins, Secret, SecretError, SecretSource};
 pub use security::{Mechanism, Sasl, Tls};
+pub use server::{ClientAuth, Server, ServerTls, TlsVersion};
 pub use store::{Store, StoreKind};
 pub use template::{NameParts, NameTemplate};
 pub use valid::{
     AlertSettings, CleanupPolicy, Cluster, Config, Log, LogFormat, LogLevel, Property, Query, QueryAlerts,
-    RetentionOverride, Server, SourceKind, SourceSetting, Threshold, Thresholds,
+    RetentionOverride, SourceKind, SourceSetting, Threshold, Thresholds,
 };
 
 /// Where the file layer comes from.

@@ -102,8 +102,5 @@ fn value_taken_for_table(leaf: &Leaf) -> Option<Key> {
 
 /// Keys that are described but not built yet: to call them unknown would send a reader looking for a typing error.
 fn is_of_a_later_version(key: &Key) -> bool {
-    matches!(
-        key.words().as_slice(),
-        ["ledger"] | ["server", "tls_server_config" | "basic_auth_users" | "bearer_token_file"]
-    )
+    matches!(key.words().as_slice(), ["ledger"])
 }

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::discovery::Discovery;
 use super::secret::{Secret, SecretError, SecretSource};
 use super::security::{Sasl, Tls};
+use super::server::Server;
 use super::store::Store;
 use crate::judgement::{Isolation, Subscribe, Watch};
 use crate::metrics::snapshot::{Granularity, PartitionMetrics};
@@ -43,17 +43,6 @@ pub struct Config {
     pub queries: BTreeMap<String, Query>,
     /// Places whose checkpoints are watched without being named, by name.
     pub discoveries: BTreeMap<String, Discovery>,
-}
-
-/// The web server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Server {
-    /// Address and port.
-    pub listen: SocketAddr,
-    /// Paths that are answered without authentication; each begins with a slash.
-    pub open_paths: Vec<String>,
-    /// Whether `POST /-/reload` does anything.
-    pub enable_reload: bool,
 }
 
 /// Our own log.

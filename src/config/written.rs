@@ -11,6 +11,7 @@ use super::discovery::WrittenDiscovery;
 use super::duration;
 use super::secret::{Secret, SecretSource};
 use super::security::{WrittenSasl, WrittenTls};
+use super::server::WrittenServer;
 use super::store::WrittenStore;
 use super::valid::{LogFormat, LogLevel, Property, RetentionOverride, SourceKind};
 use crate::judgement::{Isolation, Subscribe, Watch};
@@ -51,25 +52,6 @@ impl Default for Written {
             stores: BTreeMap::new(),
             queries: BTreeMap::new(),
             discovery: BTreeMap::new(),
-        }
-    }
-}
-
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub(super) struct WrittenServer {
-    pub(super) listen: String,
-    #[serde(deserialize_with = "list_or_text")]
-    pub(super) open_paths: Vec<String>,
-    pub(super) enable_reload: bool,
-}
-
-impl Default for WrittenServer {
-    fn default() -> Self {
-        Self {
-            listen: "0.0.0.0:9917".to_owned(),
-            open_paths: ["/metrics", "/-/healthy", "/-/ready"].map(str::to_owned).to_vec(),
-            enable_reload: false,
         }
     }
 }

@@ -3,35 +3,43 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::watch;
 use tracing::{info, warn};
 
+use super::kept::Kept;
 use super::roster::{Found, FoundRoot, Member, Refusal, roster, versions_of};
 use super::stores::store_settings;
 use super::targets::{TargetError, cluster_reader, query_target, reads};
-use crate::config::{Config, Query};
+use crate::config::{Config, Discovery, Query};
 use crate::readers::stores::{PlaceKey, Search, StoreError, Stores};
 use crate::readers::{CheckpointFinder, CheckpointReader};
 use crate::rounds::{ClusterTarget, DiscoveryTarget, QueryTarget, Taken, reading_deadline};
 
 /// The name of a store's settings, and a location in it.
-type Opened = (Option<String>, String);
+pub(super) type Opened = (Option<String>, String);
+/// Readers of checkpoints, which remember what they read.
+pub(super) type Readers = BTreeMap<Opened, Arc<dyn CheckpointReader>>;
 
 /// What is watched, and whoever has to hear of its changes.
 #[derive(Debug)]
 pub(super) struct Fleet {
-    config: Config,
-    stores: Stores,
+    pub(super) config: Config,
+    pub(super) stores: Stores,
     /// Where the configured queries' checkpoints lie.
     configured: BTreeSet<PlaceKey>,
-    discoveries: BTreeMap<String, Arc<dyn CheckpointFinder>>,
+    pub(super) discoveries: BTreeMap<String, Arc<dyn CheckpointFinder>>,
+    /// The checkpoints that each discovery knows.
+    pub(super) known: BTreeMap<String, BTreeSet<String>>,
     found: Found<PlaceKey>,
     /// The queries that were found, and the readers of their checkpoints, which remember what they read.
     members: Vec<Member>,
-    opened: BTreeMap<Opened, Arc<dyn CheckpointReader>>,
+    pub(super) opened: Readers,
+    /// The readers of the configured queries.
+    pub(super) readers: Readers,
     /// With the configured queries only.
-    base: BTreeMap<String, ClusterTarget>,
+    pub(super) base: BTreeMap<String, ClusterTarget>,
     told: BTreeMap<String, watch::Sender<Arc<ClusterTarget>>>,
     refused: BTreeSet<Refusal>,
 }
@@ -39,25 +47,42 @@ pub(super) struct Fleet {
 impl Fleet {
     /// What is configured. Nothing is asked yet.
     pub(super) fn new(config: Config) -> Result<Self, TargetError> {
-        let quickest = config.clusters.values().map(|cluster| cluster.poll_interval).min();
-        let deadline = reading_deadline(quickest.unwrap_or(config.poll_interval));
-        let mut stores = Stores::new(store_settings(&config)?, deadline);
-        let mut readers: BTreeMap<&str, Arc<dyn CheckpointReader>> = BTreeMap::new();
+        Self::built(config, None)
+    }
+
+    /// What is configured now, with all that stays as it was: clients, readers, what was found. Nobody is told yet.
+    pub(super) fn after(&self, config: Config) -> Result<Self, TargetError> {
+        Self::built(config, Some(self))
+    }
+
+    fn built(config: Config, before: Option<&Self>) -> Result<Self, TargetError> {
+        let kept = Kept::new(&config, before);
+        let mut stores = Stores::new(store_settings(&config)?, deadline(&config));
+        kept.stores(&mut stores);
+        let mut readers = BTreeMap::new();
         let mut configured = BTreeSet::new();
         for (name, query) in &config.queries {
             let refused = |cause| TargetError::Checkpoint { query: name.clone(), cause };
-            readers.insert(name, open(&mut stores, query).map_err(refused)?);
+            let opened = (query.store.clone(), query.checkpoint.clone());
+            let reader = match kept.reader(&opened) {
+                Some(reader) => reader,
+                None => open(&mut stores, query).map_err(refused)?,
+            };
+            readers.insert(opened, reader);
             configured.insert(stores.place(&query.checkpoint, query.store.as_deref()).map_err(refused)?);
         }
         let mut base = BTreeMap::new();
         for (name, cluster) in &config.clusters {
             let queries = config.queries.iter().filter(|(_, query)| reads(query, name)).map(|(query_name, query)| {
-                let reader = Arc::clone(&readers[query_name.as_str()]);
+                let reader = Arc::clone(&readers[&(query.store.clone(), query.checkpoint.clone())]);
                 query_target(&config, name, query_name, query, reader)
             });
             let target = ClusterTarget {
                 name: name.clone(),
-                brokers: cluster_reader(name, cluster)?,
+                brokers: match kept.brokers(name) {
+                    Some(brokers) => brokers,
+                    None => cluster_reader(name, cluster)?,
+                },
                 queries: queries.collect(),
                 poll_interval: cluster.poll_interval,
                 stale_after: cluster.stale_after,
@@ -66,31 +91,37 @@ impl Fleet {
         }
         let mut discoveries: BTreeMap<String, Arc<dyn CheckpointFinder>> = BTreeMap::new();
         for (name, discovery) in &config.discoveries {
-            let search = Search {
-                depth: usize::try_from(discovery.depth).unwrap_or(usize::MAX),
-                include: discovery.include.clone(),
-                exclude: discovery.exclude.clone(),
+            let finder = match kept.finder(name) {
+                Some(finder) => finder,
+                None => finder(&mut stores, name, discovery)?,
             };
-            let prefix = stores
-                .prefix(&discovery.location, discovery.defaults.store.as_deref(), search)
-                .map_err(|cause| TargetError::Location { discovery: name.clone(), cause })?;
-            discoveries.insert(name.clone(), Arc::new(prefix));
+            discoveries.insert(name.clone(), finder);
         }
-        Ok(Self {
-            config,
+        let told = base.iter().map(|(name, target)| {
+            let new = || watch::Sender::new(Arc::new(target.clone()));
+            (name.clone(), before.and_then(|before| before.told.get(name)).cloned().unwrap_or_else(new))
+        });
+        let (known, told) = (kept.known(), told.collect());
+        let mut fleet = Self {
             stores,
             configured,
             discoveries,
+            known,
             found: Found::new(),
-            members: Vec::new(),
-            opened: BTreeMap::new(),
-            told: base
-                .iter()
-                .map(|(name, target)| (name.clone(), watch::Sender::new(Arc::new(target.clone()))))
-                .collect(),
+            members: before.map(|before| before.members.clone()).unwrap_or_default(),
+            opened: kept.opened(),
+            readers,
+            told,
             base,
-            refused: BTreeSet::new(),
-        })
+            refused: before.map(|before| before.refused.clone()).unwrap_or_default(),
+            config,
+        };
+        for (discovery, paths) in fleet.known.clone() {
+            let roots = fleet.found_roots(&discovery, &paths);
+            fleet.found.insert(discovery, roots);
+        }
+        fleet.recount();
+        Ok(fleet)
     }
 
     /// The configured queries alone.
@@ -99,8 +130,8 @@ impl Fleet {
     }
 
     /// Where each cluster's rounds hear of their targets.
-    pub(super) fn clusters(&self) -> Vec<watch::Receiver<Arc<ClusterTarget>>> {
-        self.told.values().map(watch::Sender::subscribe).collect()
+    pub(super) fn clusters(&self) -> BTreeMap<String, watch::Receiver<Arc<ClusterTarget>>> {
+        self.told.iter().map(|(name, told)| (name.clone(), told.subscribe())).collect()
     }
 
     /// Where to look.
@@ -115,8 +146,33 @@ impl Fleet {
 
     /// Takes in which checkpoints a discovery knows, and tells the rounds of what changed.
     pub(super) fn take(&mut self, discovery: &str, paths: &BTreeSet<String>) -> Taken {
+        self.known.insert(discovery.to_owned(), paths.clone());
         let roots = self.found_roots(discovery, paths);
         self.found.insert(discovery.to_owned(), roots);
+        if self.recount() {
+            self.announce();
+        }
+        let here = |name: &str| name == discovery;
+        Taken {
+            watched: self.members.iter().filter(|member| here(&member.discovery)).count(),
+            refused: self.refused.iter().filter(|refusal| here(&refusal.discovery)).count(),
+        }
+    }
+
+    /// Tells the rounds of every cluster whose targets are others than before.
+    pub(super) fn announce(&self) {
+        for (cluster, told) in &self.told {
+            let mut target = self.base[cluster].clone();
+            let found = self.members.iter().filter(|member| reads(self.defaults(member), cluster));
+            target.queries.extend(found.map(|member| self.target_of(cluster, member)));
+            if !told.borrow().is_same(&target) {
+                told.send_replace(Arc::new(target));
+            }
+        }
+    }
+
+    /// Works out which queries were found; whether they are others than before.
+    fn recount(&mut self) -> bool {
         let (mut members, mut refusals) = roster(&self.config, &self.configured, &self.found);
         members.retain(|member| match self.open(member) {
             Ok(()) => true,
@@ -126,12 +182,12 @@ impl Fleet {
             }
         });
         self.tell_refusals(refusals);
-        self.change_to(members);
-        let here = |name: &str| name == discovery;
-        Taken {
-            watched: self.members.iter().filter(|member| here(&member.discovery)).count(),
-            refused: self.refused.iter().filter(|refusal| here(&refusal.discovery)).count(),
-        }
+        let is_changed = members != self.members;
+        let before = std::mem::replace(&mut self.members, members);
+        log_changes(&before, &self.members);
+        let here: BTreeSet<Opened> = self.members.iter().map(|member| self.opened_as(member)).collect();
+        self.opened.retain(|opened, _| here.contains(opened));
+        is_changed
     }
 
     /// The queries that were found, as if they were configured; superseded ones as retired.
@@ -170,27 +226,6 @@ impl Fleet {
         self.refused = refusals;
     }
 
-    fn change_to(&mut self, members: Vec<Member>) {
-        if members == self.members {
-            return;
-        }
-        let before = std::mem::replace(&mut self.members, members);
-        log_changes(&before, &self.members);
-        let here: BTreeSet<Opened> = self.members.iter().map(|member| self.opened_as(member)).collect();
-        self.opened.retain(|opened, _| here.contains(opened));
-        for (cluster, told) in &self.told {
-            let of_cluster = |members: &[Member]| -> Vec<Member> {
-                members.iter().filter(|member| reads(self.defaults(member), cluster)).cloned().collect()
-            };
-            let found = of_cluster(&self.members);
-            if found != of_cluster(&before) {
-                let mut target = self.base[cluster].clone();
-                target.queries.extend(found.iter().map(|member| self.target_of(cluster, member)));
-                told.send_replace(Arc::new(target));
-            }
-        }
-    }
-
     fn target_of(&self, cluster: &str, member: &Member) -> QueryTarget {
         let reader = Arc::clone(&self.opened[&self.opened_as(member)]);
         let target = query_target(&self.config, cluster, &member.name, &self.query_of(member), reader);
@@ -217,6 +252,24 @@ impl Fleet {
         }
         Ok(())
     }
+}
+
+/// What of the quickest round's time one reading of a checkpoint may take.
+pub(super) fn deadline(config: &Config) -> Duration {
+    let quickest = config.clusters.values().map(|cluster| cluster.poll_interval).min();
+    reading_deadline(quickest.unwrap_or(config.poll_interval))
+}
+
+fn finder(stores: &mut Stores, name: &str, discovery: &Discovery) -> Result<Arc<dyn CheckpointFinder>, TargetError> {
+    let search = Search {
+        depth: usize::try_from(discovery.depth).unwrap_or(usize::MAX),
+        include: discovery.include.clone(),
+        exclude: discovery.exclude.clone(),
+    };
+    let prefix = stores
+        .prefix(&discovery.location, discovery.defaults.store.as_deref(), search)
+        .map_err(|cause| TargetError::Location { discovery: name.to_owned(), cause })?;
+    Ok(Arc::new(prefix))
 }
 
 fn log_changes(before: &[Member], after: &[Member]) {

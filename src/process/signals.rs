@@ -4,6 +4,25 @@ use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+/// The signal that asks for the configuration to be read again: SIGHUP.
+#[derive(Debug)]
+pub struct ReloadSignal(Signal);
+
+impl ReloadSignal {
+    /// Takes the signal over from its default handling, which would end the process.
+    ///
+    /// # Errors
+    /// When the operating system refuses a handler.
+    pub fn take_over() -> io::Result<Self> {
+        signal(SignalKind::hangup()).map(Self)
+    }
+
+    /// Waits for the next one.
+    pub async fn next(&mut self) {
+        self.0.recv().await;
+    }
+}
+
 /// The signals that ask for an end: SIGTERM (init systems, Kubernetes) and SIGINT (a person at a terminal).
 #[derive(Debug)]
 pub struct StopSignals {

@@ -80,6 +80,15 @@ impl Board {
         });
     }
 
+    /// Takes a discovery down that is no longer configured.
+    pub fn take_discovery_down(&self, discovery: &str) {
+        self.hanging.rcu(|hanging| {
+            let mut next = Hanging::clone(hanging);
+            next.discoveries.remove(discovery);
+            next
+        });
+    }
+
     /// How every discovery does, in order of their names.
     #[must_use]
     pub fn discoveries(&self) -> Vec<DiscoveryRound> {

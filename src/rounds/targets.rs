@@ -24,6 +24,30 @@ pub struct ClusterTarget {
     pub stale_after: Duration,
 }
 
+impl ClusterTarget {
+    /// Whether rounds over the other would be the same, down to what reads.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.name == other.name
+            && Arc::ptr_eq(&self.brokers, &other.brokers)
+            && (self.poll_interval, self.stale_after) == (other.poll_interval, other.stale_after)
+            && self.queries.len() == other.queries.len()
+            && self.queries.iter().zip(&other.queries).all(|(one, other)| one.is_same(other))
+    }
+}
+
+impl QueryTarget {
+    fn is_same(&self, other: &Self) -> bool {
+        self.name == other.name
+            && Arc::ptr_eq(&self.checkpoint, &other.checkpoint)
+            && self.sources == other.sources
+            && self.superseded == other.superseded
+            && self.settings == other.settings
+            && self.publishing == other.publishing
+            && self.risk_critical == other.risk_critical
+    }
+}
+
 /// One query, as seen from one cluster.
 #[derive(Clone, Debug)]
 pub struct QueryTarget {
@@ -47,7 +71,7 @@ pub struct QueryTarget {
 
 /// Which sources of a query belong to one cluster. A checkpoint does not name the cluster it was made against, and an
 /// Event Hubs connector's offsets look like Kafka's, so only the configuration can tell.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourceFilter {
     /// For a source that no exception names.
     pub by_default: bool,

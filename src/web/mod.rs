@@ -3,10 +3,14 @@
 //! Nothing here asks Kafka or a store, and nothing waits for a round: every answer comes from the board. Whether the
 //! process is healthy or ready never depends on whether Kafka answers; an outage is the message, not an error.
 
+mod access;
 mod api;
 mod fallback;
 mod health;
 mod pages;
+mod reload;
+mod renewed;
+mod same_origin;
 mod scrape;
 mod serve;
 #[cfg(test)]
@@ -18,16 +22,20 @@ use std::fmt;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Weak};
 
+use arc_swap::ArcSwap;
 use axum::Router;
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use axum::middleware::map_response;
+use axum::middleware::{from_fn, from_fn_with_state, map_response};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{get, post};
 use serde::Deserialize;
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tower_http::compression::CompressionLayer;
 
+pub use self::access::{Access, AccessSettings, ClientCertificates, FileError, TlsSettings};
+pub use self::reload::ReloadAsked;
 pub use self::scrape::about_this_build;
 pub use self::serve::{GRACE, serve};
 use crate::alerts::Rendered;
@@ -52,30 +60,46 @@ pub struct Sources {
     pub board: Arc<Board>,
     /// Keeps the gaps. Not held: a ledger ends when its rounds end, whoever still looks at a page.
     pub ledger: Weak<dyn Ledger>,
-    /// Bootstrap servers by cluster, for commands on pages.
-    pub brokers: BTreeMap<String, String>,
     /// What ends every command of ours on a page, such as the configuration's file.
     pub options: Vec<String>,
     /// Says what time it is.
     pub clock: Clock,
-    /// Makes the effective configuration, with secrets redacted.
-    pub config: Text,
-    /// Makes the alert rules.
-    pub rules: Rules,
+    /// What the configuration decides: swapped whole.
+    pub settings: Arc<ArcSwap<Settings>>,
+    /// Whom to ask that the configuration be read again.
+    pub reload: mpsc::Sender<ReloadAsked>,
     /// Cancelled when the process begins to stop: from then on it is not ready.
     pub stopping: CancellationToken,
 }
 
 impl fmt::Debug for Sources {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sources").field("brokers", &self.brokers).finish_non_exhaustive()
+        f.debug_struct("Sources").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+/// What the configuration decides of the answers.
+pub struct Settings {
+    /// Who may ask.
+    pub access: Arc<Access>,
+    /// Bootstrap servers by cluster, for commands on pages.
+    pub brokers: BTreeMap<String, String>,
+    /// The effective configuration, with secrets redacted.
+    pub config: String,
+    /// Makes the alert rules.
+    pub rules: Rules,
+    /// Whether it may be read again when somebody asks for it by HTTP.
+    pub enable_reload: bool,
+}
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings").field("access", &self.access).field("brokers", &self.brokers).finish_non_exhaustive()
     }
 }
 
 /// Says what time it is.
 pub type Clock = Arc<dyn Fn() -> Moment + Send + Sync>;
-/// Makes a text when it is asked for.
-pub type Text = Arc<dyn Fn() -> String + Send + Sync>;
 /// Makes the rule file in a format.
 pub type Rules = Arc<dyn Fn(RulesFormat) -> Rendered + Send + Sync>;
 
@@ -105,8 +129,8 @@ impl WebState {
         (self.0.sources.clock)()
     }
 
-    fn brokers(&self) -> &BTreeMap<String, String> {
-        &self.0.sources.brokers
+    fn settings(&self) -> Arc<Settings> {
+        self.0.sources.settings.load_full()
     }
 
     fn options(&self) -> &[String] {
@@ -149,8 +173,11 @@ pub fn router(state: WebState) -> Router {
         .route("/metrics", get(scrape::metrics))
         .route("/-/healthy", get(health::healthy))
         .route("/-/ready", get(health::ready))
+        .route("/-/reload", post(reload::reload))
         .merge(compressed)
         .fallback(fallback::not_found)
+        .layer(from_fn(same_origin::check))
+        .layer(from_fn_with_state(state.clone(), access::authenticate))
         .layer(map_response(guard))
         .with_state(state)
 }
@@ -163,13 +190,14 @@ async fn guard(mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    // To ourselves only, where a form's origin is looked at.
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     response
 }
 
 async fn config(State(state): State<WebState>) -> Response {
-    ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], (state.0.sources.config)()).into_response()
+    ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], state.settings().config.clone()).into_response()
 }
 
 #[derive(Deserialize)]
@@ -180,7 +208,7 @@ struct RulesQuestion {
 
 /// A sidecar that asks often and holds the newest text is told so in a few bytes.
 async fn rules(State(state): State<WebState>, Query(question): Query<RulesQuestion>, headers: HeaderMap) -> Response {
-    let Rendered { text, etag } = (state.0.sources.rules)(question.format);
+    let Rendered { text, etag } = (state.settings().rules)(question.format);
     let is_known = knows(&headers, &etag);
     let head = [(header::ETAG, etag), (header::CACHE_CONTROL, "no-cache".to_owned())];
     if is_known {

@@ -53,10 +53,10 @@ pub(super) async fn query(
     if !rounds.iter().any(|round| round.queries.contains_key(&name)) {
         return html(StatusCode::NOT_FOUND, &query::missing(&rounds, &name, now));
     }
-    let gaps = state.gaps().await;
+    let (gaps, settings) = (state.gaps().await, state.settings());
     let around = query::Around {
         gaps: gaps.as_deref(),
-        brokers: state.brokers(),
+        brokers: &settings.brokers,
         options: state.options(),
         remembers: state.ledger().is_some_and(|ledger| ledger.keeps_memories()),
     };

@@ -4,22 +4,27 @@
 //! many connections are held at once. So a scraper that hangs costs a place for some time, and never an answer to
 //! another.
 
-use std::future::IntoFuture;
 use std::io;
-use std::net::SocketAddr;
-use std::pin::Pin;
+use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
 use axum::serve::Listener;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_io_timeout::TimeoutStream;
+use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
+
+use super::access::Tls;
+use super::{WebState, router};
 
 /// How long answers that are under way may take after the word to stop.
 pub const GRACE: Duration = Duration::from_secs(2);
@@ -29,89 +34,130 @@ pub const GRACE: Duration = Duration::from_secs(2);
 pub(super) struct Limits {
     /// Connections at once; further ones wait in the system's queue.
     pub(super) connections: usize,
-    /// Without a word for so long, a client is cut off. More than a usual scrape interval, so that its connection stays.
+    /// A client must have agreed on encryption within so long.
+    pub(super) handshake: Duration,
+    /// Without a word for so long, a client is cut off; and so long after it connected, or after its last answer, the
+    /// head of its next question must be whole. More than a usual scrape interval, so that its connection stays.
     pub(super) silence: Duration,
     /// Without taking a byte for so long, a client is cut off.
     pub(super) stall: Duration,
+    /// Bytes of a question's head: all that a browser behind some proxies sends, several times over.
+    pub(super) head: usize,
 }
 
-const LIMITS: Limits = Limits { connections: 1_024, silence: Duration::from_secs(90), stall: Duration::from_secs(30) };
+pub(super) const LIMITS: Limits = Limits {
+    connections: 1_024,
+    handshake: Duration::from_secs(10),
+    silence: Duration::from_secs(90),
+    stall: Duration::from_secs(30),
+    head: 32 * 1_024,
+};
 
 /// Serves until `shutdown` is cancelled, then lets answers under way finish, for [`GRACE`] at most.
-///
-/// # Errors
-/// When the listener fails for good.
-pub async fn serve(listener: TcpListener, router: Router, shutdown: CancellationToken) -> io::Result<()> {
-    serve_within(LIMITS, listener, router, shutdown).await
+pub async fn serve(listener: TcpListener, state: WebState, shutdown: CancellationToken) {
+    serve_within(LIMITS, listener, state, shutdown).await;
 }
 
 pub(super) async fn serve_within(
     limits: Limits,
-    listener: TcpListener,
+    mut listener: TcpListener,
+    state: WebState,
+    shutdown: CancellationToken,
+) {
+    let places = Arc::new(Semaphore::new(limits.connections));
+    let router = router(state.clone());
+    // Dropped with what is left in it, which cuts it off.
+    let mut connections = JoinSet::new();
+    let next = async |listener: &mut TcpListener| {
+        // The semaphore is never closed.
+        let place = Arc::clone(&places).acquire_owned().await.ok();
+        (place, Listener::accept(listener).await.0)
+    };
+    loop {
+        let (place, stream) = tokio::select! {
+            () = shutdown.cancelled() => break,
+            accepted = next(&mut listener) => accepted,
+        };
+        let (router, shutdown) = (router.clone(), shutdown.clone());
+        let tls = state.settings().access.tls().cloned();
+        connections.spawn(async move {
+            let _place = place;
+            connection(limits, stream, tls, router, shutdown).await;
+        });
+        while connections.try_join_next().is_some() {}
+    }
+    drop(listener);
+    if timeout(GRACE, async { while connections.join_next().await.is_some() {} }).await.is_err() {
+        tracing::warn!(grace = ?GRACE, "connections were still open and are cut");
+    }
+}
+
+async fn connection(limits: Limits, stream: TcpStream, tls: Option<Tls>, router: Router, shutdown: CancellationToken) {
+    let Some(tls) = tls else { return talk(limits, guarded(limits, stream), router, shutdown).await };
+    let agreed = tokio::select! {
+        () = shutdown.cancelled() => return,
+        agreed = timeout(limits.handshake, encrypted(limits, stream, &tls)) => agreed,
+    };
+    match agreed {
+        Ok(Ok(Some(stream))) => talk(limits, stream, router, shutdown).await,
+        Ok(Ok(None)) => tracing::debug!("a client spoke without encryption"),
+        Ok(Err(error)) => tracing::debug!(%error, "a client and we did not agree on encryption"),
+        Err(_) => tracing::debug!("a client took too long to agree on encryption"),
+    }
+}
+
+/// What each encrypted connection begins with.
+const HANDSHAKE: u8 = 22;
+const PLAIN: &[u8] = b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain; charset=utf-8\r\nconnection: close\r\n\
+                       content-length: 24\r\n\r\nthis port speaks HTTPS.\n";
+
+/// Agrees on encryption; `None` when the client speaks plain HTTP, which is told why that does not work here.
+async fn encrypted(
+    limits: Limits,
+    stream: TcpStream,
+    tls: &Tls,
+) -> io::Result<Option<impl AsyncRead + AsyncWrite + Unpin + Send + 'static>> {
+    let mut first = [0];
+    if stream.peek(&mut first).await? == 1 && first[0] != HANDSHAKE {
+        let mut stream = stream;
+        // What is left unread would have the answer thrown away with the connection.
+        let mut head = vec![0; limits.head];
+        if stream.read(&mut head).await? > 0 {
+            stream.write_all(PLAIN).await?;
+            stream.shutdown().await?;
+        }
+        return Ok(None);
+    }
+    let acceptor = TlsAcceptor::from(tls.current().await);
+    acceptor.accept(guarded(limits, stream)).await.map(Some)
+}
+
+/// A connection that ends when its client hangs.
+fn guarded(limits: Limits, stream: TcpStream) -> std::pin::Pin<Box<TimeoutStream<TcpStream>>> {
+    let mut stream = TimeoutStream::new(stream);
+    stream.set_read_timeout(Some(limits.silence));
+    stream.set_write_timeout(Some(limits.stall));
+    Box::pin(stream)
+}
+
+/// Answers until the client has had enough, or the daemon stops.
+async fn talk(
+    limits: Limits,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     router: Router,
     shutdown: CancellationToken,
-) -> io::Result<()> {
-    let listener = Guard { listener, limits, places: Arc::new(Semaphore::new(limits.connections)) };
-    let server = axum::serve(listener, router).with_graceful_shutdown(shutdown.clone().cancelled_owned());
-    let mut server = std::pin::pin!(server.into_future());
-    tokio::select! {
-        ended = &mut server => return ended,
-        () = shutdown.cancelled() => {}
-    }
-    timeout(GRACE, server).await.unwrap_or_else(|_| {
-        tracing::warn!(grace = ?GRACE, "connections were still open and are cut");
-        Ok(())
-    })
-}
-
-/// Takes connections as long as there is a place for them.
-struct Guard {
-    listener: TcpListener,
-    limits: Limits,
-    places: Arc<Semaphore>,
-}
-
-impl Listener for Guard {
-    type Io = Guarded;
-    type Addr = SocketAddr;
-
-    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
-        // The semaphore is never closed.
-        let place = Arc::clone(&self.places).acquire_owned().await.ok();
-        let (stream, address) = Listener::accept(&mut self.listener).await;
-        let mut stream = TimeoutStream::new(stream);
-        stream.set_read_timeout(Some(self.limits.silence));
-        stream.set_write_timeout(Some(self.limits.stall));
-        (Guarded { stream: Box::pin(stream), _place: place }, address)
-    }
-
-    fn local_addr(&self) -> io::Result<Self::Addr> {
-        self.listener.local_addr()
-    }
-}
-
-/// A connection that ends when its client hangs, and gives its place back.
-struct Guarded {
-    stream: Pin<Box<TimeoutStream<TcpStream>>>,
-    _place: Option<OwnedSemaphorePermit>,
-}
-
-impl AsyncRead for Guarded {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        self.stream.as_mut().poll_read(cx, buffer)
-    }
-}
-
-impl AsyncWrite for Guarded {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.stream.as_mut().poll_write(cx, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.stream.as_mut().poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.stream.as_mut().poll_shutdown(cx)
+) {
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(limits.silence).max_buf_size(limits.head);
+    let mut talk = pin!(http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router)));
+    let ended = tokio::select! {
+        ended = talk.as_mut() => ended,
+        () = shutdown.cancelled() => {
+            talk.as_mut().graceful_shutdown();
+            talk.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection broke off");
     }
 }

@@ -1,3 +1,4 @@
+mod access;
 mod answers;
 mod clients;
 mod commands;
@@ -25,6 +26,8 @@ struct Served {
     shutdown: CancellationToken,
     ledger: Arc<dyn Ledger>,
     state: WebState,
+    settings: Arc<ArcSwap<Settings>>,
+    serving: Option<tokio::task::JoinHandle<()>>,
     runtime: Option<tokio::runtime::Runtime>,
 }
 
@@ -86,21 +89,27 @@ impl Served {
                 Rendered { text: "kind: PrometheusRule\n".to_owned(), etag: "\"b\"".to_owned() }
             }
         });
-        let config: Text = Arc::new(|| "poll_interval = \"30s\"\n".to_owned());
+        let settings = Settings {
+            access: Arc::new(Access::default()),
+            brokers: [("ingest-eu".to_owned(), "kafka-1:9092".to_owned())].into(),
+            config: "poll_interval = \"30s\"\n".to_owned(),
+            rules,
+            enable_reload: false,
+        };
+        let settings = Arc::new(ArcSwap::from_pointee(settings));
         let state = WebState::new(Sources {
             board: Arc::clone(&board),
             ledger: Arc::downgrade(&ledger),
-            brokers: [("ingest-eu".to_owned(), "kafka-1:9092".to_owned())].into(),
             options: vec!["--config".to_owned(), "/etc/brinkwatch.toml".to_owned()],
             clock: Arc::new(|| NOW),
-            config,
-            rules,
+            settings: Arc::clone(&settings),
+            reload: tokio::sync::mpsc::channel(1).0,
             stopping: stopping.clone(),
         });
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
-        runtime.spawn(serve(listener, router(state.clone()), shutdown.clone()));
-        Self { address, board, stopping, shutdown, ledger, state, runtime: Some(runtime) }
+        let serving = Some(runtime.spawn(serve(listener, state.clone(), shutdown.clone())));
+        Self { address, board, stopping, shutdown, ledger, state, settings, serving, runtime: Some(runtime) }
     }
 
     fn with(round: ClusterRound) -> Self {
@@ -117,17 +126,27 @@ impl Served {
         served
     }
 
+    /// Listens on another port, within other limits.
+    fn limit(&mut self, limits: super::serve::Limits) {
+        let runtime = self.runtime.as_ref().unwrap();
+        let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
+        self.address = listener.local_addr().unwrap();
+        runtime.spawn(super::serve::serve_within(limits, listener, self.state.clone(), self.shutdown.clone()));
+    }
+
     fn ask(&self, method: &str, path: &str, encoding: &str) -> Answer {
-        let agent = ureq::Agent::new_with_config(
-            ureq::Agent::config_builder().http_status_as_error(false).max_redirects(0).build(),
-        );
         let request = ureq::http::Request::builder()
             .method(method)
             .uri(format!("http://{}{path}", self.address))
-            .header("accept-encoding", encoding)
-            .body(())
-            .unwrap();
-        let mut answer = agent.run(request).unwrap();
+            .header("accept-encoding", encoding);
+        self.run(request)
+    }
+
+    fn run(&self, request: ureq::http::request::Builder) -> Answer {
+        let agent = ureq::Agent::new_with_config(
+            ureq::Agent::config_builder().http_status_as_error(false).max_redirects(0).build(),
+        );
+        let mut answer = agent.run(request.body(()).unwrap()).unwrap();
         let mut body = Vec::new();
         answer.body_mut().as_reader().read_to_end(&mut body).unwrap();
         Answer { status: answer.status().as_u16(), headers: answer.headers().clone(), body }
@@ -268,6 +287,7 @@ fn the_fleet_page_lists_the_worst_first_in_words() {
         "data starts to go in 3 h 12 min",
         ">06:05 UTC</time>",
         "nothing unread",
+        "could be down for 3 h 12 min, until ",
         "<b>16 %</b>",
         "Remaining retention unknown",
         "2.4 s",
@@ -341,18 +361,18 @@ fn before_the_first_round_a_query_is_listed_as_not_read() {
     assert_eq!(served.get("/queries/orders").status, 200);
 }
 
-#[tokio::test]
-async fn the_stop_ends_the_server_within_its_grace_though_a_request_is_half_sent() {
-    use tokio::io::AsyncWriteExt;
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let shutdown = CancellationToken::new();
-    let served = tokio::spawn(serve(listener, Router::new(), shutdown.clone()));
-    let mut half = tokio::net::TcpStream::connect(address).await.unwrap();
-    half.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n").await.unwrap();
-    shutdown.cancel();
-    let ended = tokio::time::timeout(GRACE * 2, served).await;
-    ended.expect("it ended in time").unwrap().unwrap();
+#[test]
+fn the_stop_ends_the_server_within_its_grace_though_a_request_is_half_sent() {
+    use std::io::Write;
+    let mut served = Served::empty();
+    let mut half = std::net::TcpStream::connect(served.address).unwrap();
+    half.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n").unwrap();
+    assert_eq!(served.get("/-/healthy").status, 200);
+    served.shutdown.cancel();
+    let serving = served.serving.take().unwrap();
+    let runtime = served.runtime.as_ref().unwrap();
+    let ended = runtime.block_on(async { tokio::time::timeout(GRACE * 2, serving).await });
+    ended.expect("it ended in time").unwrap();
 }
 
 #[test]

@@ -9,16 +9,16 @@ pub(super) use clusters::written_name;
 pub(super) use queries::discovered;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use super::discovery::discoveries;
 use super::duration::show;
 use super::key::Key;
 use super::mistake::{Layer, Mistake};
+use super::server::server;
 use super::store;
-use super::valid::{Config, Log, Server};
-use super::written::{Written, WrittenServer};
+use super::valid::{Config, Log};
+use super::written::Written;
 
 /// Who wrote what, and the mistakes so far.
 #[derive(Default)]
@@ -98,19 +98,6 @@ pub(super) fn config(written: Written, checks: &mut Checks) -> Config {
         queries,
         discoveries,
     }
-}
-
-fn server(written: WrittenServer, checks: &mut Checks) -> Server {
-    let listen = written.listen.parse().unwrap_or_else(|_| {
-        let problem =
-            format!("{:?} is no address and port; write such as \"0.0.0.0:9917\" or \"[::]:9917\"", written.listen);
-        checks.report(Key::of(&["server", "listen"]), problem);
-        SocketAddr::from(([0, 0, 0, 0], 0))
-    });
-    for path in written.open_paths.iter().filter(|path| !path.starts_with('/')) {
-        checks.report(Key::of(&["server", "open_paths"]), format!("{path:?} must begin with \"/\""));
-    }
-    Server { listen, open_paths: written.open_paths, enable_reload: written.enable_reload }
 }
 
 /// Values may not be withdrawn while the next poll is merely on its way.

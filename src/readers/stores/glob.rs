@@ -4,31 +4,39 @@
 pub(super) fn matches(pattern: &str, path: &str) -> bool {
     let pattern: Vec<&str> = pattern.split('/').collect();
     let path: Vec<&str> = path.split('/').collect();
-    parts_match(&pattern, &path)
+    spans(&pattern, &path, |part| *part == "**", |part, name| name_matches(part, name))
 }
 
-fn parts_match(pattern: &[&str], path: &[&str]) -> bool {
-    match pattern.split_first() {
-        None => path.is_empty(),
-        Some((&"**", rest)) => {
-            (0..=path.len()).any(|skipped| path.get(skipped..).is_some_and(|left| parts_match(rest, left)))
-        }
-        Some((first, rest)) => path.split_first().is_some_and(|(name, left)| {
-            name_matches(&first.chars().collect::<Vec<_>>(), &name.chars().collect::<Vec<_>>())
-                && parts_match(rest, left)
-        }),
-    }
+fn name_matches(pattern: &str, name: &str) -> bool {
+    let pattern: Vec<char> = pattern.chars().collect();
+    let name: Vec<char> = name.chars().collect();
+    spans(&pattern, &name, |letter| *letter == '*', |letter, given| *letter == '?' || letter == given)
 }
 
-fn name_matches(pattern: &[char], name: &[char]) -> bool {
-    match pattern.split_first() {
-        None => name.is_empty(),
-        Some((&'*', rest)) => {
-            (0..=name.len()).any(|skipped| name.get(skipped..).is_some_and(|left| name_matches(rest, left)))
-        }
-        Some((&'?', rest)) => name.split_first().is_some_and(|(_, left)| name_matches(rest, left)),
-        Some((letter, rest)) => {
-            name.split_first().is_some_and(|(first, left)| first == letter && name_matches(rest, left))
+/// Matches a row of things against a pattern in which some parts stand for any number of them.
+///
+/// Only the last such part is ever tried again with one thing more: whatever an earlier one could take as well, the
+/// last one can. So a pattern of many stars costs at most its length times the row's, and not a power of it.
+fn spans<P, T>(pattern: &[P], row: &[T], is_any: impl Fn(&P) -> bool, matches_one: impl Fn(&P, &T) -> bool) -> bool {
+    let (mut part, mut at) = (0, 0);
+    let mut last_any: Option<(usize, usize)> = None;
+    while let Some(thing) = row.get(at) {
+        match pattern.get(part) {
+            Some(wanted) if is_any(wanted) => {
+                last_any = Some((part, at));
+                part += 1;
+            }
+            Some(wanted) if matches_one(wanted, thing) => {
+                part += 1;
+                at += 1;
+            }
+            _ => {
+                let Some((any, taken)) = last_any else { return false };
+                last_any = Some((any, taken + 1));
+                part = any + 1;
+                at = taken + 1;
+            }
         }
     }
+    pattern.get(part..).is_none_or(|rest| rest.iter().all(is_any))
 }

@@ -40,6 +40,13 @@ impl Stores {
         Self { settings, patience: Patience::within(deadline), opened: BTreeMap::new() }
     }
 
+    /// Takes over the clients that `before` has open in stores whose settings are as they were, with what they know of
+    /// their stores.
+    pub fn keep(&mut self, before: &Self, is_same: impl Fn(Option<&str>) -> bool) {
+        let kept = before.opened.iter().filter(|((name, _), _)| is_same(name.as_deref()));
+        self.opened.extend(kept.map(|(key, shared)| (key.clone(), Arc::clone(shared))));
+    }
+
     /// Opens a location with the settings of a name, or with none. Nothing is read yet.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::net::TcpStream;
 use tokio::time::Instant;
 
-use super::super::serve::{Limits, serve_within};
+use super::super::serve::{LIMITS, Limits};
 use super::*;
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -17,12 +17,8 @@ fn half_asked(address: SocketAddr) -> TcpStream {
 }
 
 fn limited(limits: Limits) -> Served {
-    let mut served = Served::empty();
-    served.board.publish(fixture::round());
-    let runtime = served.runtime.as_ref().unwrap();
-    let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
-    served.address = listener.local_addr().unwrap();
-    runtime.spawn(serve_within(limits, listener, router(served.state.clone()), served.shutdown.clone()));
+    let mut served = Served::with(fixture::round());
+    served.limit(limits);
     served
 }
 
@@ -49,7 +45,7 @@ fn two_hundred_at_once_get_the_same_answer() {
 
 #[test]
 fn who_says_nothing_is_cut_off_and_its_place_is_given_to_the_next() {
-    let limits = Limits { connections: 1, silence: Duration::from_millis(200), stall: Duration::from_secs(5) };
+    let limits = Limits { connections: 1, silence: Duration::from_millis(200), ..LIMITS };
     let served = limited(limits);
     let mut hanging = half_asked(served.address);
     let began = Instant::now();
@@ -60,9 +56,50 @@ fn who_says_nothing_is_cut_off_and_its_place_is_given_to_the_next() {
     assert!(began.elapsed() < PATIENCE, "it was cut");
 }
 
+/// Each byte breaks the silence, and the head is never whole.
+#[test]
+fn who_speaks_a_byte_at_a_time_is_cut_off() {
+    let limits = Limits { connections: 1, silence: Duration::from_millis(500), ..LIMITS };
+    let served = limited(limits);
+    let mut hanging = half_asked(served.address);
+    std::thread::scope(|scope| {
+        let slow = scope.spawn(|| {
+            let began = Instant::now();
+            while hanging.write_all(b"x").is_ok() && began.elapsed() < PATIENCE {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            began.elapsed()
+        });
+        assert_eq!(served.get("/-/healthy").status, 200, "answered when the place is free");
+        assert!(slow.join().unwrap() < PATIENCE, "it was cut");
+    });
+}
+
+#[test]
+fn a_head_that_is_too_large_is_refused() {
+    let served = Served::with(fixture::round());
+    let ask = |size: usize| {
+        let mut stream = TcpStream::connect(served.address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let padding = "x".repeat(size);
+        // Cut off while it still speaks: that is a refusal too.
+        let asked = write!(stream, "GET /-/healthy HTTP/1.1\r\nhost: x\r\nconnection: close\r\nx: {padding}\r\n\r\n");
+        let mut answer = Vec::new();
+        let read = stream.read_to_end(&mut answer);
+        let status = String::from_utf8_lossy(&answer).split(' ').nth(1).map(str::to_owned);
+        status.unwrap_or_else(|| format!("cut off: {asked:?} {read:?}"))
+    };
+    assert_eq!(ask(20 * 1_024), "200");
+    let refused = ask(LIMITS.head + 1_024);
+    assert!(refused == "431" || refused.starts_with("cut off"), "{refused}");
+    let refused = ask(10_000_000);
+    assert!(refused == "431" || refused.starts_with("cut off"), "{refused}");
+    assert_eq!(served.get("/-/healthy").status, 200);
+}
+
 #[test]
 fn who_takes_nothing_is_cut_off() {
-    let limits = Limits { connections: 1, silence: Duration::from_secs(20), stall: Duration::from_millis(200) };
+    let limits = Limits { connections: 1, stall: Duration::from_millis(200), ..LIMITS };
     let served = limited(limits);
     let mut round = fixture::round();
     let partitions = (0..20_000).map(|number| partition(number, 0, 50_000)).collect();

@@ -10,6 +10,7 @@ mod partitions;
 mod picture;
 mod query;
 mod row;
+mod settle;
 mod steps;
 mod tone;
 
@@ -22,6 +23,7 @@ use axum::response::{IntoResponse, Response};
 
 #[cfg(test)]
 pub(in crate::web) use self::fleet::encode;
+pub(in crate::web) use self::settle::settle;
 pub(in crate::web) use self::tone::tone;
 use super::WebState;
 use super::words::{clock, clock_in_full, rfc3339};
@@ -54,7 +56,8 @@ pub(super) async fn query(
         return html(StatusCode::NOT_FOUND, &query::missing(&rounds, &name, now));
     }
     let (gaps, settings) = (state.gaps().await, state.settings());
-    let around = query::Around { gaps: gaps.as_deref(), brokers: &settings.brokers };
+    let settles = settings.access.knows_callers();
+    let around = query::Around { gaps: gaps.as_deref(), brokers: &settings.brokers, settles };
     match query::page(&rounds, &name, &question, &around, now) {
         Some(page) => html(StatusCode::OK, &page),
         None => html(StatusCode::NOT_FOUND, &query::missing(&rounds, &name, now)),
@@ -66,7 +69,8 @@ pub(super) async fn gaps(State(state): State<WebState>, Query(question): Query<g
     let now = state.now();
     let frame = Frame::new("gaps", &state.board().snapshot(now), now);
     let gaps = state.gaps().await;
-    html(StatusCode::OK, &gaps::page(frame, gaps.as_deref(), &question, now))
+    let settles = state.settings().access.knows_callers();
+    html(StatusCode::OK, &gaps::page(frame, gaps.as_deref(), &question, settles, now))
 }
 
 /// The one style sheet.

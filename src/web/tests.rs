@@ -5,6 +5,7 @@ mod commands;
 mod gaps;
 mod hostile;
 mod large;
+mod settle;
 
 use std::io::Read;
 use std::net::SocketAddr;
@@ -51,6 +52,10 @@ impl Answer {
 
 impl Served {
     fn empty() -> Self {
+        Self::over(|_| Arc::new(MemoryLedger::default()))
+    }
+
+    fn over(ledger: impl FnOnce(&tokio::runtime::Runtime) -> Arc<dyn Ledger>) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let (board, stopping, shutdown) =
             (Arc::new(Board::default()), CancellationToken::new(), CancellationToken::new());
@@ -68,7 +73,7 @@ impl Served {
             rules,
             enable_reload: false,
         };
-        let ledger: Arc<dyn Ledger> = Arc::new(MemoryLedger::default());
+        let ledger = ledger(&runtime);
         let settings = Arc::new(ArcSwap::from_pointee(settings));
         let state = WebState::new(Sources {
             board: Arc::clone(&board),

@@ -282,6 +282,16 @@ fn gap_record(case: &Case<'_>) -> Step {
 
 fn settle(case: &Case<'_>) -> Step {
     let Some(id) = open_gaps(case).find_map(|gap| gap.id) else { return Step::default() };
+    Step {
+        title: "Write down what became of it".to_owned(),
+        text: "For each gap, when it is done: how it was dealt with, and what shows it.".to_owned(),
+        commands: vec![resolve(id)],
+        choices: Vec::new(),
+    }
+}
+
+/// Settles a gap.
+pub(super) fn resolve(id: i64) -> Command {
     let id = id.to_string();
     let words = [
         "brinkwatch",
@@ -297,12 +307,7 @@ fn settle(case: &Case<'_>) -> Step {
         "--by",
         "NAME",
     ];
-    Step {
-        title: "Write down what became of it".to_owned(),
-        text: "For each gap, when it is done: how it was dealt with, and what shows it.".to_owned(),
-        commands: vec![changes_records(&words)],
-        choices: Vec::new(),
-    }
+    changes_records(&words)
 }
 
 fn acknowledge(case: &Case<'_>, text: &str) -> Step {
@@ -345,7 +350,7 @@ pub(super) fn shell_word(word: &str) -> String {
 }
 
 /// So many gaps stand on a query's page.
-const GAP_LINES: usize = 10;
+pub(super) const GAP_LINES: usize = 10;
 
 /// The gaps of one query on one cluster, in short.
 pub(super) fn gap_lines(gaps: &[Gap]) -> Vec<(Option<i64>, String)> {

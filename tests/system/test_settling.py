@@ -29,7 +29,7 @@ def gaps(daemon) -> list[dict]:
 
 
 def of(daemon, query: str) -> list[dict]:
-    return [gap for gap in gaps(daemon) if gap["query"] == query]
+    return [gap for gap in gaps(daemon) if gap["stream_name"] == query]
 
 
 @pytest.mark.parametrize(("page", "query"), [("/gaps", "cleared"), ("/queries/aged", "aged")])

@@ -79,11 +79,11 @@ pub enum Happening {
 }
 
 /// Starts the daemon. The port is taken first, and HTTP answers before any cluster or store is asked for anything, so
-/// that a Kafka that is away costs no health check.
+/// that a Kafka that is away costs no health check. Commands on pages end with `options`.
 ///
 /// # Errors
 /// When the address cannot be listened on, another daemon keeps the same ledger, or the configuration asks for what cannot be built (see [`TargetError`]).
-pub async fn start(config: Config) -> anyhow::Result<Running> {
+pub async fn start(config: Config, options: Vec<String>) -> anyhow::Result<Running> {
     let listen = config.server.listen;
     let listener = TcpListener::bind(listen).await.with_context(|| format!("cannot listen on {listen}"))?;
     let address = listener.local_addr().context("the listening address is not known")?;
@@ -108,6 +108,7 @@ pub async fn start(config: Config) -> anyhow::Result<Running> {
     let state = WebState::new(Sources {
         board: Arc::clone(&board),
         ledger: Arc::downgrade(&ledger),
+        options,
         clock: Arc::new(clock::now),
         settings: Arc::clone(&settings),
         reload: ask,

@@ -28,7 +28,7 @@
 //! | [`rounds`] | when: one loop per cluster, one per discovery; the board | readers, judgement, ledger, metrics |
 //! | [`metrics`] | the catalogue of every metric; a snapshot's text | judgement's values |
 //! | [`alerts`] | thresholds and catalogue → rule groups → YAML | metrics |
-//! | [`web`] | scrape, health, rules, API, pages | the board, ledger, metrics, alerts |
+//! | [`web`] | scrape, health, rules, API, pages | the board, ledger, recovery, metrics, alerts |
 //! | [`config`] | what the operator asked for | judgement's and metrics' settings |
 //! | [`replay`] | what was observed, written down, and judged again | rounds, ledger, alerts |
 //! | [`commands`] | one file per subcommand | all |

@@ -21,7 +21,21 @@ const ARROWS: [(&str, &[&str]); 14] = [
     ("rounds", &["measures", "checkpoint", "retention", "judgement", "readers", "ledger", "metrics", "process"]),
     ("metrics", &["measures", "checkpoint", "retention", "judgement"]),
     ("alerts", &["measures", "judgement", "metrics"]),
-    ("web", &["measures", "checkpoint", "retention", "judgement", "ledger", "metrics", "alerts", "rounds", "process"]),
+    (
+        "web",
+        &[
+            "measures",
+            "checkpoint",
+            "retention",
+            "judgement",
+            "recovery",
+            "ledger",
+            "metrics",
+            "alerts",
+            "rounds",
+            "process",
+        ],
+    ),
     ("config", &["measures", "judgement", "metrics"]),
     (
         "replay",

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use brinkwatch::alerts::{Format, Inputs, rendered};
 use brinkwatch::metrics::catalogue;
 use serde_json::Value;
 
@@ -213,6 +214,27 @@ fn each_dashboard_leads_to_the_others() {
             assert!(names.contains(uid), "{file} leads to {uid}");
         }
     }
+}
+
+/// What a dashboard does not know is dropped in silence, and it opens on something else than the alert is about.
+#[test]
+fn alerts_lead_to_dashboards_that_know_what_they_are_told() {
+    let inputs = Inputs { dashboard_base_url: Some("https://grafana.example/d/".to_owned()), ..Inputs::default() };
+    let rules = rendered(&inputs, &Format::Prometheus).text;
+    let all = dashboards();
+    let mut led_to = BTreeSet::new();
+    for link in rules.split("https://grafana.example/d/").skip(1).map(|rest| rest.lines().next().unwrap()) {
+        let uid = link.split('?').next().unwrap();
+        let found = all.iter().find(|(_, dashboard)| dashboard["uid"] == uid);
+        let (_, dashboard) = found.unwrap_or_else(|| panic!("no dashboard is called {uid}"));
+        let known: BTreeSet<&str> =
+            list(dashboard, "/templating/list").iter().map(|one| one["name"].as_str().unwrap()).collect();
+        for variable in link.split("&var-").skip(1).map(|rest| rest.split('=').next().unwrap()) {
+            assert!(known.contains(variable), "{uid} does not know {variable}");
+        }
+        led_to.insert(uid);
+    }
+    assert_eq!(led_to.len(), all.len(), "each dashboard answers some alert");
 }
 
 #[test]

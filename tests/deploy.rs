@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use brinkwatch::alerts::{Format, Inputs, groups, rendered};
+use brinkwatch::alerts::{Format, Inputs, ObjectMeta, groups, rendered};
 use brinkwatch::commands::CommandLine;
 use brinkwatch::metrics::catalogue;
 use clap::CommandFactory;
@@ -103,14 +103,19 @@ fn commands_in_runbooks_and_alert_texts_exist() {
     }
 }
 
-/// People read this file before they run anything; it is also what the example configuration loads.
+/// People read these files before they run anything; the examples, the chart and the kustomization load them.
 #[test]
 fn the_example_rules_are_what_the_program_writes() {
-    let path = deploy("prometheus/brinkwatch.rules.yml");
-    let current = rendered(&Inputs::default(), &Format::Prometheus).text;
-    assert!(
-        fs::read_to_string(&path).unwrap() == current,
-        "{} is old: cargo run -- rules --config /dev/null > {0}",
-        path.display()
-    );
+    let inputs = Inputs::default();
+    let check = |path: &str, format: &Format, option: &str| {
+        let path = deploy(path);
+        assert!(
+            fs::read_to_string(&path).unwrap() == rendered(&inputs, format).text,
+            "{} is old: cargo run -- rules --config /dev/null{option} > {0}",
+            path.display()
+        );
+    };
+    check("prometheus/brinkwatch.rules.yml", &Format::Prometheus, "");
+    let resource = Format::PrometheusRule(ObjectMeta::default());
+    check("kubernetes/monitoring/prometheusrule.yaml", &resource, " --format prometheusrule");
 }

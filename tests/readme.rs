@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "in a test, what cannot be unwrapped has failed")]
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use brinkwatch::metrics::catalogue;
@@ -26,6 +27,33 @@ fn the_metric_table_is_the_catalogue() {
     let (_, rest) = readme.split_once(BEGIN).unwrap();
     let (table, _) = rest.split_once(END).unwrap();
     assert!(table == output_of(&["metrics"]), "put the output of `brinkwatch metrics` between README's markers");
+}
+
+/// Files beside README, and headings in it, as GitHub names them.
+#[test]
+fn links_lead_somewhere() {
+    let readme = readme();
+    let headings: Vec<String> = readme
+        .lines()
+        .filter(|line| line.starts_with('#'))
+        .map(|line| {
+            let words = line.trim_start_matches('#').trim().to_lowercase();
+            words
+                .chars()
+                .filter(|one| one.is_alphanumeric() || " -_".contains(*one))
+                .collect::<String>()
+                .replace(' ', "-")
+        })
+        .collect();
+    let links: Vec<&str> = readme.split("](").skip(1).map(|rest| rest.split(')').next().unwrap()).collect();
+    assert!(links.len() > 10, "{links:?}");
+    for link in links.into_iter().filter(|link| !link.starts_with("http")) {
+        let exists = match link.strip_prefix('#') {
+            Some(heading) => headings.iter().any(|known| known == heading),
+            None => Path::new(env!("CARGO_MANIFEST_DIR")).join(link).exists(),
+        };
+        assert!(exists, "README links to {link}");
+    }
 }
 
 #[test]

@@ -135,6 +135,7 @@ async fn recorded(anonymise: bool) -> (String, Vec<QueryVerdict>) {
         queries: vec![QueryTarget {
             name: "orders".to_owned(),
             checkpoint: recorder.checkpoint(CheckpointStore::open(folder.path().to_str().unwrap()).unwrap()),
+            store: None,
             sources: SourceFilter::everything(),
             superseded: false,
             settings: QuerySettings::default(),

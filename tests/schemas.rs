@@ -115,6 +115,38 @@ fn check_verify_and_size_print_what_their_schemas_say() {
     agrees("size", &printed(&[&["size", "--outage", "72h"], &by_hand[..]].concat()));
 }
 
+/// One query of one cluster that the gap records are about, in a ledger of its own.
+#[test]
+fn every_form_of_a_gap_record_is_what_the_schema_says() {
+    let (folder, mock) = (tempfile::tempdir().unwrap(), mock());
+    let checkpoint = checkpoint(folder.path(), &BTreeMap::from([("0", 30), ("1", 40), ("2", 40)]));
+    let state = format!("state_dir={}", folder.path().join("state").display());
+    let servers = format!("clusters.main.bootstrap_servers={}", mock.bootstrap_servers());
+    let place = format!("queries.orders.checkpoint={checkpoint}");
+    let set = ["--config", "/dev/null", "--set", &state, "--set", &servers, "--set", &place];
+    let set = [&set[..], &["--set", "queries.orders.cluster=main", "--output", "json"]].concat();
+    let gaps = |arguments: &[&str]| {
+        let told = printed(&[&["gaps"], arguments, &set[..]].concat());
+        agrees("gaps", &told);
+        told["gaps"].as_array().unwrap().clone()
+    };
+    let said = ["--evidence", "INC-4711, \"quoted\"\nand more", "--by", "anna"];
+    assert!(gaps(&[&["record", "orders", "--found"], &said[..]].concat()).is_empty(), "nothing is lost");
+    let range = ["record", "orders", "--topic", "orders", "--partition", "2", "--from", "3", "--to", "9"];
+    let recorded = gaps(&[&range[..], &said[..]].concat());
+    assert_eq!((&recorded[0]["missing_from_offset"], &recorded[0]["recovery_status"]), (&json!(3), &json!("open")));
+    assert_eq!(gaps(&["list"]), recorded);
+    assert_eq!(gaps(&["list", "--query", "orders"]), recorded);
+    assert_eq!(gaps(&["show", "1"]), recorded);
+    assert_eq!(gaps(&["export", "--query", "orders"]), recorded);
+    let fate = ["resolve", "1", "--path", "backfill", "--status", "backfilled"];
+    let settled = gaps(&[&fate[..], &said[..]].concat());
+    assert_eq!((&settled[0]["recovery_path"], &settled[0]["recorded_by"]), (&json!("backfill"), &json!("anna")));
+    assert!(gaps(&["list"]).is_empty());
+    assert_eq!(gaps(&["list", "--all"]), settled);
+    assert_eq!(gaps(&["export"]), settled);
+}
+
 #[test]
 fn a_start_is_printed_whole_and_refused_by_name() {
     let (folder, mock) = (tempfile::tempdir().unwrap(), mock());
@@ -126,6 +158,21 @@ fn a_start_is_printed_whole_and_refused_by_name() {
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
         (done.status.code(), text(&done.stdout), text(&done.stderr))
     };
+    let schema = schema("starting-offsets");
+    for at in ["committed", "earliest", "latest"] {
+        let (code, out, err) = start(&[at]);
+        assert_eq!(code, Some(0), "{at}: {err}");
+        assert!(schema.is_valid(&serde_json::from_str(&out).unwrap()), "{at}: {out}");
+    }
+    // The stand-in answers no look-ups by time.
+    for time in [json!({"orders": {"0": 1_796_007_188_000_i64}}), json!(1_796_007_188_000_i64)] {
+        assert!(schema.is_valid(&time), "{time}");
+    }
+    for spoilt in
+        [json!({}), json!({"orders": {}}), json!({"orders": {"0": -3}}), json!({"orders": {"x": 1}}), json!(-1)]
+    {
+        assert!(!schema.is_valid(&spoilt), "{spoilt}");
+    }
     let (code, out, err) = start(&["committed", "--subscribe", "subscribe"]);
     assert_eq!((code, out.as_str()), (Some(0), "{\"orders\":{\"0\":30,\"1\":40,\"2\":-2}}\n"), "{err}");
     assert!(err.contains("2 of 3 partitions go on exactly where the query stood"), "{err}");

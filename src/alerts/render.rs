@@ -10,8 +10,10 @@ use super::rule::{Group, Rule, StaticLabel};
 use super::yaml::{Node, document};
 use super::{Inputs, groups};
 
-/// The dashboard that alerts link to.
-const DASHBOARD: &str = "brinkwatch-fleet";
+/// The dashboards, by the names under which they are provisioned.
+const FLEET: &str = "brinkwatch-fleet";
+const QUERY: &str = "brinkwatch-query";
+const WATCHER: &str = "brinkwatch-watcher";
 
 /// What to write.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -128,12 +130,24 @@ pub(super) fn annotations(inputs: &Inputs, rule: &Rule) -> Vec<(&'static str, St
         texts.push(("runbook_url", format!("{}/{}.md", untemplated(base.trim_end_matches('/')), rule.alert)));
     }
     if let Some(base) = &inputs.dashboard_base_url {
-        let link = format!("{}/{DASHBOARD}", untemplated(base.trim_end_matches('/')));
+        let dashboard = dashboard(rule);
+        let link = format!("{}/{dashboard}", untemplated(base.trim_end_matches('/')));
         let query = "{{ with $labels.query }}&var-query={{ urlquery . }}{{ end }}";
+        let query = if dashboard == WATCHER { "" } else { query };
         let cluster = "{{ with $labels.kafka_cluster }}&var-kafka_cluster={{ urlquery . }}{{ end }}";
         texts.push(("dashboard_url", format!("{link}?orgId=1{cluster}{query}")));
     }
     texts
+}
+
+/// Where the picture to an alert is: of the one query, where there is one.
+fn dashboard(rule: &Rule) -> &'static str {
+    let is_of_a_query = || rule.condition.series().iter().all(|series| series.metric.labels.contains(&"query"));
+    match rule.alert {
+        alert if alert.starts_with("Brinkwatch") => WATCHER,
+        _ if is_of_a_query() => QUERY,
+        _ => FLEET,
+    }
 }
 
 /// Prometheus expands label values and annotations as templates: text that must stay as it is gets its opening braces

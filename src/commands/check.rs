@@ -12,7 +12,7 @@ use clap::Args;
 
 use self::answer::QueryAnswer;
 use super::config::ConfigSource;
-use super::look::look;
+use super::look::{again, look};
 use super::output::OutputFormat;
 use super::targets::{Asked, ByHand};
 use crate::process::exit_code::ExitCode;
@@ -53,11 +53,13 @@ pub async fn run(args: &CheckArgs, out: &mut dyn Write) -> anyhow::Result<ExitCo
     let targets = asked.targets_of(&config)?;
     let looks = targets.iter().map(|target| async {
         let state = remembered::state(config.state_dir.as_deref(), target).await?;
-        anyhow::Ok(look(target, state, args.timeout).await)
+        let found = look(target, state, args.timeout).await;
+        let again = again(target, &found, args.timeout).await;
+        anyhow::Ok((found, again))
     });
     let found = futures::future::try_join_all(looks).await?;
     let answers: Vec<QueryAnswer> =
-        targets.iter().zip(&found).flat_map(|(target, found)| answer::of(&asked, target, found)).collect();
+        targets.iter().zip(&found).flat_map(|(target, looked)| answer::of(&asked, target, looked)).collect();
     match args.output {
         OutputFormat::Json => {
             serde_json::to_writer_pretty(&mut *out, &json::document(&answers))?;

@@ -36,6 +36,15 @@ impl ConfigSource {
         config::load(file.as_deref().into(), config::process_environment(), &self.set)
     }
 
+    /// The options with which another command reads the same file, wherever it is run on this machine. Environment and
+    /// `--set` stay out: they may hold secrets.
+    #[must_use]
+    pub fn for_commands(&self) -> Vec<String> {
+        let file = config::find_file(self.config.as_deref());
+        let whole = file.map(|path| std::path::absolute(&path).unwrap_or(path));
+        whole.map(|path| vec!["--config".to_owned(), path.display().to_string()]).unwrap_or_default()
+    }
+
     /// The file that [`ConfigSource::load`] reads, in words for the log.
     #[must_use]
     pub fn described(&self) -> String {

@@ -2,10 +2,13 @@
 
 mod backfill;
 mod export;
+mod parquet;
 mod print;
 mod record;
 
 use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::builder::PossibleValuesParser;
@@ -18,9 +21,13 @@ use self::record::RecordArgs;
 use super::Ended;
 use super::config::ConfigSource;
 use super::output::OutputFormat;
+use super::targets::ensure_known;
 use crate::ledger::{Acknowledge, Desk, DeskError, Gap, RecoveryPath, RecoveryStatus, Settlement};
 use crate::process::clock;
 use crate::process::exit_code::ExitCode;
+
+/// How long places may be looked through for a query that nothing else names.
+const LOOK_THROUGH: Duration = Duration::from_secs(30);
 
 /// Look at the records of lost offsets, and settle them
 #[derive(Args, Debug)]
@@ -110,6 +117,9 @@ pub struct ResolveArgs {
     /// Who says so
     #[arg(long, value_name = "NAME")]
     pub by: String,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub output: OutputFormat,
 }
 
 /// What is acknowledged.
@@ -144,7 +154,7 @@ pub async fn run(args: &GapsArgs, out: &mut dyn Write) -> anyhow::Result<ExitCod
     let Some(folder) = config.state_dir.as_deref() else { return Err(no_ledger()) };
     match &args.action {
         GapsAction::List(list) => {
-            let gaps = ended(ended(Desk::open_to_read(folder).await)?.gaps().await)?;
+            let gaps = of_query(&list.source, folder, list.query.as_deref()).await?;
             let wanted: Vec<Gap> = gaps.into_iter().filter(|gap| list.wants(gap)).collect();
             print_all(&wanted, list.output, out)?;
         }
@@ -152,17 +162,18 @@ pub async fn run(args: &GapsArgs, out: &mut dyn Write) -> anyhow::Result<ExitCod
             let gap = ended(ended(Desk::open_to_read(folder).await)?.gap(show.id).await)?;
             print_one(&gap, show.output, out)?;
         }
-        GapsAction::Record(args) => return record::record(args, &config, folder, out).await,
-        GapsAction::Backfill(args) => return backfill::backfill(args, &config, folder, out).await,
+        GapsAction::Record(args) => return record::record(args, folder, out).await,
+        GapsAction::Backfill(args) => return backfill::backfill(args, folder, out).await,
         GapsAction::Export(args) => {
-            let gaps = ended(ended(Desk::open_to_read(folder).await)?.gaps().await)?;
-            let of_query = |gap: &Gap| args.query.as_ref().is_none_or(|query| *query == gap.stream_name);
-            export::export(&gaps.into_iter().filter(of_query).collect::<Vec<_>>(), args, out)?;
+            export::export(&of_query(&args.source, folder, args.query.as_deref()).await?, args, out)?;
         }
         GapsAction::Resolve(resolve) => {
             let settlement = resolve.settlement()?;
             let gap = ended(ended(Desk::open_to_write(folder).await)?.settle(resolve.id, &settlement).await)?;
-            writeln!(out, "gap {} is {}", resolve.id, gap.recovery_status.word())?;
+            match resolve.output {
+                OutputFormat::Table => writeln!(out, "gap {} is {}", resolve.id, gap.recovery_status.word())?,
+                output => print_all(&[gap], output, out)?,
+            }
         }
         GapsAction::Acknowledge(said) => {
             let said = said.said();
@@ -172,6 +183,16 @@ pub async fn run(args: &GapsArgs, out: &mut dyn Write) -> anyhow::Result<ExitCod
         }
     }
     Ok(ExitCode::Fine)
+}
+
+/// The records, of one query or of all. "None" is said of queries that there are, and of no other.
+async fn of_query(source: &ConfigSource, folder: &Path, query: Option<&str>) -> anyhow::Result<Vec<Gap>> {
+    let mut gaps = ended(ended(Desk::open_to_read(folder).await)?.gaps().await)?;
+    if let Some(query) = query {
+        ensure_known(source, query, &gaps, LOOK_THROUGH).await?;
+        gaps.retain(|gap| gap.stream_name == query);
+    }
+    Ok(gaps)
 }
 
 impl GapsAction {
@@ -190,8 +211,7 @@ impl GapsAction {
 
 impl ListArgs {
     fn wants(&self, gap: &Gap) -> bool {
-        let of_query = self.query.as_ref().is_none_or(|query| *query == gap.stream_name);
-        of_query && (self.all || gap.recovery_status == RecoveryStatus::Open)
+        self.all || gap.recovery_status == RecoveryStatus::Open
     }
 }
 

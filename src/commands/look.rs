@@ -10,10 +10,10 @@ use tokio::time::sleep;
 
 use super::Ended;
 use crate::judgement::PartitionState;
-use crate::measures::{Moment, Offset, TopicName, TopicPartition};
+use crate::measures::{Moment, Offset, TopicName, TopicPartition, Unread};
 use crate::process::exit_code::ExitCode;
 use crate::readers::{AgeRequest, WantedTopic};
-use crate::recovery::changes;
+use crate::recovery::{changes, moved};
 use crate::retention::{ClusterReading, TopicSight, oldest_unread};
 use crate::rounds::{AT_ONCE, ClusterState, ClusterTarget, Found, once};
 
@@ -55,25 +55,51 @@ fn waits_for_confirmation(found: &Found) -> bool {
     partitions.into_iter().any(|partition| partition.state == PartitionState::Unconfirmed)
 }
 
-/// Reads the topics once more, and refuses to print what is no longer so.
-pub(super) async fn ensure_unchanged(
+/// The topics of a look once more, right before its answer is printed; nothing where they were not read at all.
+pub(super) async fn again(
     target: &ClusterTarget,
-    before: &ClusterReading,
+    found: &Found,
     timeout: Duration,
-) -> anyhow::Result<()> {
+) -> Option<Result<ClusterReading, Unread>> {
+    let before = found.cluster.as_ref().ok()?;
     let wanted: Vec<WantedTopic> =
         before.topics.keys().map(|name| WantedTopic { name: TopicName::clone(name), stable: false }).collect();
-    let after = match target.brokers.topics(&wanted, timeout).await {
-        Ok(after) => after,
-        Err(unread) => {
-            return Err(anyhow!(unread).context(Ended::with(ExitCode::NotRead, "the topics could not be read again")));
+    Some(target.brokers.topics(&wanted, timeout).await)
+}
+
+/// Whether an answer is made of where its query stands, so that one that moves on makes it wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Position {
+    Counts,
+    DoesNotCount,
+}
+
+/// Reads once more, and refuses to print what is no longer so.
+pub(super) async fn ensure_unchanged(
+    target: &ClusterTarget,
+    found: &Found,
+    position: Position,
+    timeout: Duration,
+) -> anyhow::Result<()> {
+    let mut changed = Vec::new();
+    if position == Position::Counts {
+        for (query, poll) in target.queries.iter().zip(&found.checkpoints) {
+            let Ok(before) = &poll.outcome else { continue };
+            match query.checkpoint.read(timeout).await {
+                Ok(after) => changed.extend(moved(before, &after)),
+                Err(unread) => changed.push(format!("the checkpoint could not be read again: {unread}")),
+            }
         }
-    };
-    let found = changes(before, &after);
-    if found.is_empty() {
+    }
+    match (&found.cluster, again(target, found, timeout).await) {
+        (Ok(before), Some(Ok(after))) => changed.extend(changes(before, &after)),
+        (_, Some(Err(unread))) => changed.push(format!("the topics could not be read again: {unread}")),
+        _ => {}
+    }
+    if changed.is_empty() {
         return Ok(());
     }
-    let changed = anyhow!("{}", found.join("; "));
+    let changed = anyhow!("{}", changed.join("; "));
     Err(changed.context(Ended::with(ExitCode::NotRead, "something changed while it was read; run it again")))
 }
 

@@ -12,6 +12,7 @@ use tokio::time::{Instant, interval, timeout_at};
 
 use super::Ended;
 use super::config::ConfigSource;
+use super::targets::unknown_query;
 use super::times::rfc3339;
 use crate::config::Config;
 use crate::daemon::{cluster_targets, store_settings, with_found};
@@ -98,11 +99,7 @@ async fn known(args: &RecordArgs) -> anyhow::Result<Config> {
 }
 
 fn target(args: &RecordArgs, config: &Config, recorder: &Recorder) -> anyhow::Result<(ClusterTarget, Value)> {
-    let query = config
-        .queries
-        .get(&args.query)
-        .ok_or_else(|| anyhow!("no query {:?} is configured", args.query))
-        .context(Ended::with(ExitCode::Usage, "cannot record"))?;
+    let query = config.queries.get(&args.query).ok_or_else(|| unknown_query(&args.query, config.queries.keys()))?;
     let targets = cluster_targets(config).context(Ended::with(ExitCode::Configuration, "cannot record"))?;
     let mut target = targets
         .into_iter()

@@ -46,7 +46,7 @@ pub async fn run(mut args: RunArgs) -> anyhow::Result<ExitCode> {
         config = args.source.described(),
         "starting"
     );
-    let running = daemon::start(config).await?;
+    let running = daemon::start(config, args.source.for_commands()).await?;
     service::tell_ready();
     until_stopped(running, &args.source, &mut signals, &mut reload).await
 }

@@ -13,7 +13,7 @@ use clap::Args;
 use self::known::{Known, remembered};
 use super::Ended;
 use super::config::ConfigSource;
-use super::look::{ensure_unchanged, look, only, times_of};
+use super::look::{Position, ensure_unchanged, look, only, times_of};
 use super::targets::{Asked, ByHand};
 use crate::judgement::{Condition, Isolation, PartitionState, QueryVerdict, Subscribe};
 use crate::measures::{Moment, TopicName, TopicPartition};
@@ -112,7 +112,11 @@ pub async fn run(args: &StartingOffsetsArgs, out: &mut dyn Write) -> anyhow::Res
     let written = write(&plan, &anchor, args.form(), args.spark).with_context(refused)?;
     let ends = report::ends(&plan);
     let times = times_of(&target, cluster, ends, now, args.timeout).await;
-    ensure_unchanged(&target, cluster, args.timeout).await?;
+    let position = match args.at.as_str() {
+        "committed" | "last-batch" => Position::Counts,
+        _ => Position::DoesNotCount,
+    };
+    ensure_unchanged(&target, &found, position, args.timeout).await?;
     writeln!(out, "{}", written.value)?;
     out.flush()?;
     report::write(&report::Report {

@@ -13,8 +13,9 @@ use super::config::{ConfigSource, key_and_value};
 use super::look::hurry;
 use crate::config::{self, Config};
 use crate::daemon::{cluster_targets, with_found};
+use crate::ledger::Gap;
 use crate::process::exit_code::ExitCode;
-use crate::recovery::{Subject, word};
+use crate::recovery::Subject;
 use crate::rounds::ClusterTarget;
 
 /// The names under which a pair given by hand is answered.
@@ -132,25 +133,45 @@ impl Asked<'_> {
         Ok(targets)
     }
 
-    /// How a command of ours names this query again. Values of client properties stay out: they may be secrets.
+    /// How a command of ours names this query again. Values of client properties and of settings stay out: they may be
+    /// secrets.
     pub(super) fn subject(&self, query: &str) -> Subject {
-        let arguments = match (&self.by_hand.checkpoint, &self.by_hand.bootstrap_servers) {
-            (Some(checkpoint), Some(servers)) => {
-                let mut arguments = format!("--checkpoint {} --bootstrap-servers {}", word(checkpoint), word(servers));
-                for (property, _) in &self.by_hand.properties {
-                    arguments.push_str(&format!(" -X {}=…", word(property)));
-                }
-                if let Some(how) = &self.by_hand.subscribe {
-                    arguments.push_str(&format!(" --subscribe {}", word(how)));
-                }
-                arguments
-            }
-            _ => word(query),
+        let mut options = Vec::new();
+        if let Some(path) = &self.source.config {
+            options.extend(["--config".to_owned(), path.display().to_string()]);
+        }
+        for (key, _) in &self.source.set {
+            options.extend(["--set".to_owned(), format!("{key}=VALUE")]);
+        }
+        let hand = self.by_hand;
+        let (Some(checkpoint), Some(servers)) = (&hand.checkpoint, &hand.bootstrap_servers) else {
+            return Subject::query(query, &options);
         };
-        let config = self.source.config.as_ref();
-        let options = config.map(|path| format!("--config {}", word(&path.display().to_string()))).unwrap_or_default();
-        Subject { name: query.to_owned(), arguments, options }
+        let mut arguments = vec![("--checkpoint", checkpoint.clone()), ("--bootstrap-servers", servers.clone())];
+        arguments.extend(hand.properties.iter().map(|(property, _)| ("-X", format!("{property}=VALUE"))));
+        arguments.extend(hand.subscribe.iter().map(|how| ("--subscribe", how.clone())));
+        arguments.extend(hand.fail_on_data_loss.iter().map(|value| ("--fail-on-data-loss", value.to_string())));
+        arguments.extend(hand.isolation_level.iter().map(|level| ("--isolation-level", level.clone())));
+        let arguments = arguments.into_iter().flat_map(|(option, value)| [option.to_owned(), value]).collect();
+        Subject { name: query.to_owned(), arguments, options, is_configured: false }
     }
+}
+
+/// A query's name stands for something: it is configured, found, or has a record of old.
+///
+/// # Errors
+/// When it does not, with the names that are most like it.
+pub(super) async fn ensure_known(
+    source: &ConfigSource,
+    query: &str,
+    gaps: &[Gap],
+    timeout: Duration,
+) -> anyhow::Result<()> {
+    if gaps.iter().any(|gap| gap.stream_name == query) {
+        return Ok(());
+    }
+    let queries = [query.to_owned()];
+    Asked { queries: &queries, source, by_hand: &ByHand::default(), timeout }.config().await.map(|_| ())
 }
 
 /// Says that there is no such query, with the names that are most like it.

@@ -14,11 +14,12 @@ use clap::Args;
 use self::print::Answer;
 use super::Ended;
 use super::config::ConfigSource;
-use super::look::{ensure_unchanged, look, only};
+use super::look::{Position, ensure_unchanged, look, only};
 use super::output::OutputFormat;
-use super::targets::{Asked, ByHand};
+use super::targets::{Asked, ByHand, ensure_known};
 use crate::checkpoint::CheckpointReading;
-use crate::ledger::{Desk, DeskError, RecoveryStatus};
+use crate::config::Config;
+use crate::ledger::{Desk, DeskError, Gap, RecoveryStatus};
 use crate::measures::{Offset, TopicName, TopicPartition, Unread};
 use crate::process::exit_code::ExitCode;
 use crate::recovery::{Disagreement, Evidence, OnRecord, Sink, Standing, read_sink, verify};
@@ -84,9 +85,7 @@ pub async fn run(args: &VerifyArgs, out: &mut dyn Write) -> anyhow::Result<ExitC
     let cluster = found.cluster.as_ref().map_err(|unread| not_read("the cluster", unread))?;
     let poll = found.checkpoints.first().context("a look has a poll for each query")?;
     let reading = poll.outcome.as_ref().map_err(|unread| not_read("the checkpoint", unread))?;
-    let mut names = vec![query.name.clone()];
-    names.extend(args.gaps_of.iter().cloned());
-    let gaps = on_record(config.state_dir.as_deref(), &names, &target.name).await?;
+    let gaps = on_record(args, &config, &query.name, &target.name).await?;
     let checkpoint = standings(reading);
     let proofs = verify(&Evidence {
         sink: &sink,
@@ -96,7 +95,7 @@ pub async fn run(args: &VerifyArgs, out: &mut dyn Write) -> anyhow::Result<ExitC
         began: &began,
         lag_floor: query.settings.lag_floor,
     });
-    ensure_unchanged(&target, cluster, args.timeout).await?;
+    ensure_unchanged(&target, &found, Position::Counts, args.timeout).await?;
     let answer = Answer {
         query: &query.name,
         kafka_cluster: &target.name,
@@ -165,24 +164,34 @@ fn standings(reading: &CheckpointReading) -> BTreeMap<TopicPartition, Standing> 
     standings
 }
 
-/// The gap records of these queries on this cluster; absent where no ledger is kept.
-async fn on_record(folder: Option<&Path>, queries: &[String], cluster: &str) -> anyhow::Result<Option<Vec<OnRecord>>> {
-    let Some(folder) = folder else { return Ok(None) };
-    let gaps = async { Desk::open_to_read(folder).await?.gaps().await };
-    let gaps = match gaps.await {
-        Ok(gaps) => gaps,
-        Err(DeskError::NotThere { .. }) => return Ok(None),
-        Err(error) => return Err(error).context(Ended::with(ExitCode::NotRead, "the gap records were not read")),
+/// The gap records of the query on this cluster, and of those that it goes on for; absent where no ledger is kept.
+async fn on_record(
+    args: &VerifyArgs,
+    config: &Config,
+    query: &str,
+    cluster: &str,
+) -> anyhow::Result<Option<Vec<OnRecord>>> {
+    let gaps = match config.state_dir.as_deref() {
+        Some(folder) => match async { Desk::open_to_read(folder).await?.gaps().await }.await {
+            Ok(gaps) => Some(gaps),
+            Err(DeskError::NotThere { .. }) => None,
+            Err(error) => return Err(error).context(Ended::with(ExitCode::NotRead, "the gap records were not read")),
+        },
+        None => None,
     };
-    let mine = gaps.iter().filter(|gap| queries.contains(&gap.stream_name) && gap.kafka_cluster == cluster);
-    let known = mine.filter_map(|gap| {
-        let missing = matches!(gap.recovery_status, RecoveryStatus::Open | RecoveryStatus::Accepted);
+    for name in &args.gaps_of {
+        ensure_known(&args.source, name, gaps.as_deref().unwrap_or_default(), args.timeout).await?;
+    }
+    let is_wanted = |gap: &&Gap| {
+        gap.kafka_cluster == cluster && (gap.stream_name == query || args.gaps_of.contains(&gap.stream_name))
+    };
+    let known = |gap: &Gap| {
         Some(OnRecord {
             at: TopicPartition { topic: gap.topic.as_str().into(), partition: gap.partition },
             from: Offset::new(gap.from)?,
             to: Offset::new(gap.to)?,
-            missing,
+            missing: matches!(gap.recovery_status, RecoveryStatus::Open | RecoveryStatus::Accepted),
         })
-    });
-    Ok(Some(known.collect()))
+    };
+    Ok(gaps.map(|gaps| gaps.iter().filter(is_wanted).filter_map(known).collect()))
 }

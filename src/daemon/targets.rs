@@ -71,6 +71,7 @@ pub(super) fn query_target(
     QueryTarget {
         name: name.to_owned(),
         checkpoint,
+        store: query.store.clone(),
         sources: source_filter(query, cluster),
         superseded: false,
         settings: query_settings(config, query, &config.clusters[cluster]),

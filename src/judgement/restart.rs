@@ -214,23 +214,37 @@ impl Plan<'_> {
         broker: &BTreeMap<i32, Result<PartitionReading, Unread>>,
         findings: &mut Vec<Restart>,
     ) {
-        let unnamed = Position::default();
-        let mut numbers: Vec<i32> = positions.keys().copied().collect();
+        let named = positions.iter().filter(|(number, position)| !self.reads_on(position, broker.get(number)));
+        findings.extend(named.filter_map(|(number, position)| self.partition(name, *number, position, broker)));
         if self.settings.subscribe != Subscribe::Assign && !self.open {
-            numbers.extend(broker.keys().filter(|number| !positions.contains_key(number)));
+            let unnamed = Position::default();
+            let new = broker.keys().filter(|number| !positions.contains_key(number));
+            findings.extend(new.filter_map(|number| self.partition(name, *number, &unnamed, broker)));
         }
-        for number in numbers {
-            let at = TopicPartition::new(name, number);
-            let position = positions.get(&number).unwrap_or(&unnamed);
-            let start = position.committed.filter(|_| !position.dropped);
-            let finding = match (start, broker.get(&number)) {
-                (_, Some(Err(unread))) => Some(unknown(format!("{at}: {unread}"))),
-                (Some(start), None) => Some(self.missing(at, start, position)),
-                (Some(start), Some(Ok(bounds))) => self.known(at, start, position, bounds),
-                (None, None) => position.planned.map(|_| self.planned_and_missing(at)),
-                (None, Some(Ok(bounds))) => self.added(at, bounds),
-            };
-            findings.extend(finding);
+    }
+
+    /// Whether nothing can come of this partition: it is asked for every partition of every round.
+    fn reads_on(&self, position: &Position, broker: Option<&Result<PartitionReading, Unread>>) -> bool {
+        let (Some(Ok(bounds)), Some(start)) = (broker, position.committed) else { return false };
+        let closed = !self.open && !position.dropped && self.settings.isolation == Isolation::ReadUncommitted;
+        closed && (bounds.earliest..=bounds.latest).contains(&start)
+    }
+
+    fn partition(
+        &self,
+        name: &TopicName,
+        number: i32,
+        position: &Position,
+        broker: &BTreeMap<i32, Result<PartitionReading, Unread>>,
+    ) -> Option<Restart> {
+        let at = TopicPartition::new(name, number);
+        let start = position.committed.filter(|_| !position.dropped);
+        match (start, broker.get(&number)) {
+            (_, Some(Err(unread))) => Some(unknown(format!("{at}: {unread}"))),
+            (Some(start), None) => Some(self.missing(at, start, position)),
+            (Some(start), Some(Ok(bounds))) => self.known(at, start, position, bounds),
+            (None, None) => position.planned.map(|_| self.planned_and_missing(at)),
+            (None, Some(Ok(bounds))) => self.added(at, bounds),
         }
     }
 

@@ -99,6 +99,8 @@ pub struct Polls {
 pub struct QueryRound {
     /// Where its checkpoint lies, without secrets.
     pub checkpoint: String,
+    /// The configured store that it is read with; for commands on pages.
+    pub store: Option<String>,
     /// What the judgement was told.
     pub settings: QuerySettings,
     /// How much of it is published.
@@ -138,6 +140,7 @@ impl QueryRound {
     pub fn waiting(checkpoint: &str) -> Self {
         Self {
             checkpoint: checkpoint.to_owned(),
+            store: None,
             settings: QuerySettings::default(),
             publishing: Publishing::default(),
             risk_critical: 0.2,

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::checkpoint::CheckpointReading;
+use crate::measures::BatchId;
 use crate::retention::{ClusterReading, TopicReading, TopicSight};
 
 /// What changed between two readings and makes an answer made of the first one wrong: topics that came or went, other
@@ -26,6 +28,25 @@ pub fn changes(before: &ClusterReading, after: &ClusterReading) -> Vec<String> {
         }
     }
     found
+}
+
+/// What a query did between two readings of its checkpoint that makes an answer made of the first one wrong.
+#[must_use]
+pub fn moved(before: &CheckpointReading, after: &CheckpointReading) -> Option<String> {
+    if before.query_id != after.query_id {
+        return Some("another checkpoint lies in its place".to_owned());
+    }
+    if before.newest_committed == after.newest_committed && before.newest_planned == after.newest_planned {
+        return None;
+    }
+    let batch = |newest: Option<BatchId>| newest.map_or_else(|| "none".to_owned(), |batch| batch.to_string());
+    Some(format!(
+        "the query runs: it has committed batch {} and planned batch {}, before {} and {}; stop it first",
+        batch(after.newest_committed),
+        batch(after.newest_planned),
+        batch(before.newest_committed),
+        batch(before.newest_planned),
+    ))
 }
 
 fn topic_changes(name: &str, before: &TopicReading, after: &TopicReading) -> Vec<String> {

@@ -14,9 +14,9 @@ mod verify;
 mod size;
 mod paths;
 
-pub use changes::changes;
+pub use changes::{changes, moved};
 pub use paths::{Way, WayOn, ways};
-pub use shell::{Subject, word};
+pub use shell::{Subject, line, word};
 pub use sink::{Sink, SinkMistake, SinkRow, read_sink};
 pub use size::{Keeps, Observed, Outage, Sized, could_be_down, size};
 pub use spark::{Form, SparkVersion};

@@ -41,8 +41,8 @@ pub struct WayOn {
     pub fits: bool,
     /// Why, or why not.
     pub why: String,
-    /// What to run next; absent where it does not fit.
-    pub command: Option<String>,
+    /// What to run next, word by word; absent where it does not fit.
+    pub command: Option<Vec<String>>,
 }
 
 /// Every way on, those that fit first. `configured` is what a restart would do as the job is set up, `tolerant` what it
@@ -75,8 +75,17 @@ impl Case<'_> {
         self.verdict.partitions.values().any(|partition| partition.state == state)
     }
 
-    fn fits(&self, way: Way, why: String, verb: &str, rest: &str) -> WayOn {
+    fn fits(&self, way: Way, why: String, verb: &[&str], rest: &[&str]) -> WayOn {
         WayOn { way, fits: true, why, command: Some(self.subject.command(verb, rest)) }
+    }
+
+    /// A way that begins in the ledger. Of a checkpoint given by hand none is kept: what `check` says is all there is.
+    fn fits_in_the_ledger(&self, way: Way, why: String, verb: &[&str], rest: &[&str]) -> WayOn {
+        if self.subject.is_configured {
+            return self.fits(way, why, verb, rest);
+        }
+        let why = format!("{why}; no ledger is kept of a checkpoint given by hand, so keep what check says of it");
+        self.fits(way, why, &["check"], &["--output", "json"])
     }
 
     /// A restart as it is reads everything that was not read.
@@ -96,7 +105,7 @@ impl Case<'_> {
                 false => "",
             };
             let why = format!("nothing is lost: restart the query as it is, with the checkpoint as it is{hurry}");
-            return self.fits(Way::NoneNeeded, why, "check", "");
+            return self.fits(Way::NoneNeeded, why, &["check"], &[]);
         }
         let why = match (self.lost(), self.configured.outcome) {
             (lost, Outcome::Starts | Outcome::StartsAndSkips) if lost > 0 => {
@@ -142,7 +151,8 @@ impl Case<'_> {
             "with failOnDataLoss=false this checkpoint goes on, keeps its state and passes over {skipped} offsets; record \
              them first, set it for one start only, then set it back"
         );
-        self.fits(Way::AcceptGap, why, "gaps record", "--found --evidence 'TICKET' --by NAME")
+        let rest = ["--found", "--evidence", "TICKET", "--by", "NAME"];
+        self.fits_in_the_ledger(Way::AcceptGap, why, &["gaps", "record"], &rest)
     }
 
     /// What a tolerant restart would pass over although Kafka has it.
@@ -164,7 +174,7 @@ impl Case<'_> {
             let why =
                 format!("offsets of another cluster mean nothing here, so a new checkpoint starts at a time; {STATE}");
             let at = self.verdict.last_commit_at.map_or_else(|| "TIME".to_owned(), written);
-            return self.fits(Way::NewCheckpoint, why, "starting-offsets", &format!("--at {at}"));
+            return self.fits(Way::NewCheckpoint, why, &["starting-offsets"], &["--at", &at]);
         }
         let all_gone = self.verdict.partitions.values().all(|partition| partition.state == PartitionState::Gone);
         if all_gone && !self.verdict.partitions.is_empty() {
@@ -177,16 +187,16 @@ impl Case<'_> {
                 "the log is not the one that the checkpoint knows, so a new checkpoint reads all of it from the start: \
                  duplicates can be removed, holes cannot; {STATE}"
             );
-            return self.fits(Way::NewCheckpoint, why, "starting-offsets", "--at earliest");
+            return self.fits(Way::NewCheckpoint, why, &["starting-offsets"], &["--at", "earliest"]);
         }
         let unusable = self.verdict.problems.iter().any(|problem| problem.kind == ProblemKind::UnsupportedVersion);
         if unusable || self.verdict.partitions.is_empty() {
             let why = format!("its positions cannot be read, so a new checkpoint starts at a time; {STATE}");
             let at = self.verdict.last_commit_at.map_or_else(|| "TIME".to_owned(), written);
-            return self.fits(Way::NewCheckpoint, why, "starting-offsets", &format!("--at {at}"));
+            return self.fits(Way::NewCheckpoint, why, &["starting-offsets"], &["--at", &at]);
         }
         let why = format!("a new checkpoint reads all that is left, and nothing twice; {STATE}");
-        self.fits(Way::NewCheckpoint, why, "starting-offsets", "--at committed")
+        self.fits(Way::NewCheckpoint, why, &["starting-offsets"], &["--at", "committed"])
     }
 
     fn backfill(&self) -> WayOn {
@@ -202,7 +212,7 @@ impl Case<'_> {
             "{many} offsets are no longer in Kafka: only where they came from has them; take one of the other ways first, \
              so that no more is lost meanwhile"
         );
-        self.fits(Way::Backfill, why, "gaps backfill", "")
+        self.fits_in_the_ledger(Way::Backfill, why, &["gaps", "backfill"], &[])
     }
 }
 

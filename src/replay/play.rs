@@ -138,6 +138,7 @@ fn target(world: &World, setup: &Setup, mut names: BTreeSet<String>) -> ClusterT
     let queries = names.iter().map(|name| QueryTarget {
         name: name.clone(),
         checkpoint: Arc::new(WrittenCheckpoint { name: name.clone(), world: world.clone() }),
+        store: None,
         sources: setup.sources.clone(),
         superseded: names.iter().any(|other| is_newer_version(other, name)),
         settings: setup.settings.clone(),

@@ -75,8 +75,9 @@ pub async fn discover(
         }
         let requests = target.finder.requests().by_operation();
         round.requests = requests.into_iter().map(|(name, count)| (name.to_owned(), count)).collect();
-        board.set_discovery(round.clone());
         let rest = if known.is_in_doubt() { target.interval.min(SECOND_LOOK) } else { target.interval };
+        round.next_look = Some(attempted_at.plus(rest));
+        board.set_discovery(round.clone());
         // After a suspended machine or a long look: go on from now, never catch up.
         next = (started + rest).max(Instant::now());
     }

@@ -7,7 +7,7 @@ use super::checkpoints::CheckpointPoll;
 use super::round::Found;
 use super::state::{ClusterState, count};
 use super::targets::{ClusterTarget, QueryTarget};
-use crate::judgement::{QueryVerdict, Restart, predict};
+use crate::judgement::{Outcome, QueryVerdict, Restart, predict};
 use crate::measures::{Moment, TopicName, Unread};
 use crate::metrics::snapshot::{
     ClusterRound, History, Polls, QueryRound, Restarts, TopicTotals, Totals, total_lag, worst_headroom,
@@ -48,7 +48,12 @@ fn restarts(query: &QueryTarget, poll: &CheckpointPoll, cluster: Result<&Cluster
         (Err(unread), _) => Restart::unknown(format!("the checkpoint was not read: {unread}")),
         (_, Err(unread)) => Restart::unknown(format!("the cluster was not read: {unread}")),
     };
-    Restarts { configured: restart(query.settings.fail_on_data_loss), forced: restart(false) }
+    let strict = query.settings.fail_on_data_loss;
+    let configured = restart(strict);
+    // Where nothing stands in the way there is nothing for the option to decide, and most queries are well.
+    let same = !strict || configured.outcome == Outcome::Starts;
+    let forced = if same { configured.clone() } else { restart(false) };
+    Restarts { configured, forced }
 }
 
 /// The query's history with what this round read. The one that hangs on the board stays as it is.
@@ -109,6 +114,7 @@ fn by_name(requests: impl IntoIterator<Item = (&'static str, u64)>) -> BTreeMap<
 
 fn waiting_query(query: &QueryTarget) -> QueryRound {
     QueryRound {
+        store: query.store.clone(),
         settings: query.settings.clone(),
         publishing: query.publishing,
         risk_critical: query.risk_critical,

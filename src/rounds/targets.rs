@@ -55,6 +55,8 @@ pub struct QueryTarget {
     pub name: String,
     /// Reads its checkpoint.
     pub checkpoint: Arc<dyn CheckpointReader>,
+    /// The `[stores.NAME]` that its checkpoint is read with; none: the environment tells the credentials.
+    pub store: Option<String>,
     /// Which of its sources belong to this cluster.
     pub sources: SourceFilter,
     /// Discovery found a newer checkpoint of the same query beside this one.

@@ -127,7 +127,9 @@ pub(super) async fn gaps(State(state): State<WebState>, headers: HeaderMap) -> R
 
 pub(super) async fn targets(State(state): State<WebState>, headers: HeaderMap) -> Response {
     let now = state.now();
-    let targets = state.board().snapshot(now).iter().flat_map(|round| shapes::targets(round)).collect();
+    let mut targets: Vec<Target> =
+        state.board().snapshot(now).iter().flat_map(|round| shapes::targets(round)).collect();
+    targets.extend(state.board().discoveries().iter().map(shapes::looked_through));
     json(&headers, StatusCode::OK, now, Targets { targets })
 }
 

@@ -60,6 +60,8 @@ pub struct Sources {
     pub board: Arc<Board>,
     /// Keeps the gaps. Not held: a ledger ends when its rounds end, whoever still looks at a page.
     pub ledger: Weak<dyn Ledger>,
+    /// What ends every command of ours on a page, such as the configuration's file.
+    pub options: Vec<String>,
     /// Says what time it is.
     pub clock: Clock,
     /// What the configuration decides: swapped whole.
@@ -129,6 +131,10 @@ impl WebState {
 
     fn settings(&self) -> Arc<Settings> {
         self.0.sources.settings.load_full()
+    }
+
+    fn options(&self) -> &[String] {
+        &self.0.sources.options
     }
 
     fn ledger(&self) -> Option<Arc<dyn Ledger>> {

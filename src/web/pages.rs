@@ -56,8 +56,13 @@ pub(super) async fn query(
         return html(StatusCode::NOT_FOUND, &query::missing(&rounds, &name, now));
     }
     let (gaps, settings) = (state.gaps().await, state.settings());
-    let settles = settings.access.knows_callers();
-    let around = query::Around { gaps: gaps.as_deref(), brokers: &settings.brokers, settles };
+    let around = query::Around {
+        gaps: gaps.as_deref(),
+        brokers: &settings.brokers,
+        options: state.options(),
+        remembers: state.ledger().is_some_and(|ledger| ledger.keeps_memories()),
+        settles: settings.access.knows_callers(),
+    };
     match query::page(&rounds, &name, &question, &around, now) {
         Some(page) => html(StatusCode::OK, &page),
         None => html(StatusCode::NOT_FOUND, &query::missing(&rounds, &name, now)),
@@ -70,7 +75,7 @@ pub(super) async fn gaps(State(state): State<WebState>, Query(question): Query<g
     let frame = Frame::new("gaps", &state.board().snapshot(now), now);
     let gaps = state.gaps().await;
     let settles = state.settings().access.knows_callers();
-    html(StatusCode::OK, &gaps::page(frame, gaps.as_deref(), &question, settles, now))
+    html(StatusCode::OK, &gaps::page(frame, gaps.as_deref(), &question, state.options(), settles, now))
 }
 
 /// The one style sheet.

@@ -11,9 +11,11 @@ use std::io::Read;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
+
 use super::*;
 use crate::judgement::QueryState;
-use crate::ledger::MemoryLedger;
+use crate::ledger::{Acknowledgement, DeskError, Loaded, MemoryLedger, Remembered, RoundNotes, Settlement};
 use crate::metrics::fixture::{self, NOW, partition, verdict};
 use crate::metrics::snapshot::{ClusterRound, QueryRound};
 
@@ -50,6 +52,32 @@ impl Answer {
     }
 }
 
+/// A ledger that says of itself that commands can read it.
+#[derive(Debug, Default)]
+struct Kept(MemoryLedger);
+
+impl Ledger for Kept {
+    fn load(&self, cluster: &str) -> BoxFuture<'_, Loaded> {
+        self.0.load(cluster)
+    }
+
+    fn acknowledgements(&self, cluster: &str) -> BoxFuture<'_, Vec<Acknowledgement>> {
+        self.0.acknowledgements(cluster)
+    }
+
+    fn gaps(&self) -> BoxFuture<'_, Option<Vec<Gap>>> {
+        self.0.gaps()
+    }
+
+    fn settle(&self, id: i64, settlement: Settlement) -> BoxFuture<'_, Result<Gap, DeskError>> {
+        self.0.settle(id, settlement)
+    }
+
+    fn remember(&self, round: RoundNotes) -> BoxFuture<'_, Remembered> {
+        self.0.remember(round)
+    }
+}
+
 impl Served {
     fn empty() -> Self {
         Self::over(|_| Arc::new(MemoryLedger::default()))
@@ -78,6 +106,7 @@ impl Served {
         let state = WebState::new(Sources {
             board: Arc::clone(&board),
             ledger: Arc::downgrade(&ledger),
+            options: vec!["--config".to_owned(), "/etc/brinkwatch.toml".to_owned()],
             clock: Arc::new(|| NOW),
             settings: Arc::clone(&settings),
             reload: tokio::sync::mpsc::channel(1).0,
@@ -90,7 +119,15 @@ impl Served {
     }
 
     fn with(round: ClusterRound) -> Self {
-        let served = Self::empty();
+        Self::showing(round, Self::empty())
+    }
+
+    /// A ledger outlives the process.
+    fn keeping(round: ClusterRound) -> Self {
+        Self::showing(round, Self::over(|_| Arc::new(Kept::default())))
+    }
+
+    fn showing(round: ClusterRound, served: Self) -> Self {
         served.board.publish(round);
         served
     }
@@ -256,6 +293,7 @@ fn the_fleet_page_lists_the_worst_first_in_words() {
         "data starts to go in 3 h 12 min",
         ">06:05 UTC</time>",
         "nothing unread",
+        "could be down for 3 h 12 min, until ",
         "<b>16 %</b>",
         "Remaining retention unknown",
         "2.4 s",

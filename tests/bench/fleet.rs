@@ -68,6 +68,7 @@ impl Fleet {
         let queries = checkpoints.iter().enumerate().map(|(number, checkpoint)| QueryTarget {
             name: format!("query-{number}"),
             checkpoint: Arc::<MadeUp>::clone(checkpoint),
+            store: None,
             sources: SourceFilter::everything(),
             superseded: false,
             settings: QuerySettings { subscribe: Subscribe::Subscribe, ..QuerySettings::default() },

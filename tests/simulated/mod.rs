@@ -183,6 +183,7 @@ pub(crate) fn query(name: &str, checkpoint: Checkpoint) -> QueryTarget {
     QueryTarget {
         name: name.to_owned(),
         checkpoint: Arc::new(checkpoint),
+        store: None,
         superseded: false,
         sources: SourceFilter::everything(),
         settings: QuerySettings::default(),

@@ -73,7 +73,8 @@ class Finished:
 
 
 def run(*arguments, timeout: float = 60, env: dict[str, str] | None = None, program: Path | None = None) -> Finished:
-    """Runs a command of brinkwatch to its end, or another program of the same build."""
+    """Runs a command of brinkwatch to its end, or another program of the same build. Whatever a command prints as JSON
+    has to agree with the schema that is published for it."""
     argv = [str(program or binary()), *map(str, arguments)]
     done = subprocess.run(
         argv,
@@ -84,7 +85,23 @@ def run(*arguments, timeout: float = 60, env: dict[str, str] | None = None, prog
         env={**os.environ, **(env or {})},
         stdin=subprocess.DEVNULL,
     )
+    schema = None if program else schema_of([str(argument) for argument in arguments])
+    if schema and done.stdout:
+        agrees(schema, done.stdout)
     return Finished(done.returncode, done.stdout, done.stderr)
+
+
+def schema_of(arguments: list[str]) -> Path | None:
+    """The published schema of what a command prints, where it prints JSON and there is one."""
+    is_json = "--output" in arguments and arguments[arguments.index("--output") + 1] == "json"
+    schema = ROOT / "deploy" / "schemas" / f"{arguments[0]}.schema.json" if arguments else None
+    return schema if schema and is_json and schema.exists() else None
+
+
+def agrees(schema: Path, document: str) -> None:
+    argv = [str(readings()), "agrees", str(schema)]
+    done = subprocess.run(argv, input=document, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, f"{schema.name}: {done.stdout}{done.stderr}\n{document}"
 
 
 def readings() -> Path:

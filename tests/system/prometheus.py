@@ -27,6 +27,7 @@ class Prometheus:
         """`jobs`: further ways to scrape the same targets, by name."""
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
+        self.alertmanager = alertmanager
         self.address = f"127.0.0.1:{free_port()}"
         self.url = f"http://{self.address}"
         # JSON is YAML.
@@ -75,9 +76,17 @@ class Prometheus:
         return web.request(f"{self.url}/api/v1/alerts").json()["data"]["alerts"]
 
     def load_rules(self, text: str) -> None:
+        """A reload forgets the Alertmanagers for some seconds. What begins to fire meanwhile is sent to nobody, and again
+        only a minute later; so they are waited for."""
         self.rules.write_text(text)
         answer = web.request(f"{self.url}/-/reload", method="POST", body=b"")
         assert answer.status == 200, answer.text
+        if self.alertmanager:
+            wait_until(self._knows_alertmanager, PATIENCE, "Prometheus has found its Alertmanager")
+
+    def _knows_alertmanager(self) -> bool:
+        found = web.request(f"{self.url}/api/v1/alertmanagers").json()["data"]["activeAlertmanagers"]
+        return any(self.alertmanager in one["url"] for one in found)
 
     def stop(self) -> None:
         self.process.stop()

@@ -1,5 +1,5 @@
-//! What the tests of stores need of the library, and no command does: commands on files in memory, and readings one
-//! after another without a pause.
+//! What the system's tests need of the library, and no command does: commands on files in memory, readings one after
+//! another without a pause, and answers held against their schemas.
 
 #![expect(clippy::unwrap_used, reason = "a part of the tests: it may stop")]
 
@@ -48,6 +48,8 @@ enum What {
         #[command(flatten)]
         config: ConfigSource,
     },
+    /// Holds the JSON on standard input against a schema, and tells what does not agree
+    Agrees { schema: PathBuf },
     /// Reads one checkpoint again and again, and tells what was odd
     Poll {
         #[command(flatten)]
@@ -85,6 +87,15 @@ async fn main() -> ExitCode {
         What::Discover(args) => {
             let mut stores = stores(memory.as_mut(), args.store.as_deref(), &args.source).await;
             commands::end(discover::run_in(&mut stores, &args, &mut out).await, &mut out).into()
+        }
+        What::Agrees { schema } => {
+            let schema = serde_json::from_slice(&std::fs::read(schema).unwrap()).unwrap();
+            let document: Value = serde_json::from_reader(std::io::stdin()).unwrap();
+            let schema = jsonschema::validator_for(&schema).unwrap();
+            let wrong: Vec<String> =
+                schema.iter_errors(&document).map(|error| format!("{}: {error}", error.instance_path())).collect();
+            println!("{}", wrong.join("\n"));
+            ExitCode::from(u8::from(!wrong.is_empty()))
         }
         What::Watch(watched) => {
             let mut stores = stores(memory.as_mut(), watched.store.as_deref(), &watched.config).await;

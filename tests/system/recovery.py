@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,6 +53,12 @@ class Incident:
 
     def command(self, *arguments) -> Finished:
         return brinkwatch.run(*arguments, "--config", self.config.write())
+
+    def into(self, file: Path, *arguments) -> None:
+        """What a command prints goes into a file."""
+        with file.open("wb") as out:
+            argv = [brinkwatch.binary(), *arguments, "--config", self.config.write()]
+            subprocess.run([str(word) for word in argv], stdout=out, check=True, timeout=60)
 
     def checked(self) -> dict:
         done = self.command("check", "orders", "--output", "json")

@@ -113,6 +113,8 @@ class Spark:
         max_offsets: int | None = None,
         raise_in_batch: int | None = None,
         kill_in_batch: int | None = None,
+        hold_in_batch: int | None = None,
+        gate: Path | None = None,
         starting: str | None = "earliest",
         subscribe_pattern: str | None = None,
         assign: dict | None = None,
@@ -120,7 +122,7 @@ class Spark:
         **options,
     ) -> str:
         """Starts a query and returns the name under which it is known here. `writer` are options of the sink's side;
-        other options go to the source."""
+        other options go to the source. A batch that is held makes `gate/held`, and waits for `gate/open`."""
         name = f"q{next(NAMES)}"
         source = {"startingOffsets": starting, "failOnDataLoss": str(fail_on_data_loss).lower(), **options}
         if max_offsets is not None:
@@ -138,6 +140,8 @@ class Spark:
             trigger=trigger or AVAILABLE_NOW,
             raise_in_batch=raise_in_batch,
             kill_in_batch=kill_in_batch,
+            hold_in_batch=hold_in_batch,
+            gate=str(gate) if gate else None,
             sink=str(sink) if sink else None,
         )
         return name

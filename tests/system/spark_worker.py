@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+import time
 import traceback
 from pathlib import Path
 
@@ -57,6 +58,8 @@ class Worker:
         trigger,
         raise_in_batch=None,
         kill_in_batch=None,
+        hold_in_batch=None,
+        gate=None,
         sink=None,
     ):
         reader = self.spark.readStream.format("kafka").option("kafka.bootstrap.servers", bootstrap)
@@ -67,19 +70,22 @@ class Worker:
         writer = reader.load().writeStream.option("checkpointLocation", checkpoint).trigger(**trigger)
         writer = writer.options(**writer_options)
         if sink is not None:
-            writer = writer.foreachBatch(self.records_sink(Path(sink), name))
+            writer = writer.foreachBatch(self.records_sink(Path(sink), name, hold_in_batch, gate))
         elif raise_in_batch is None and kill_in_batch is None:
             writer = writer.format("noop")
         else:
             writer = writer.foreachBatch(self.sink(raise_in_batch, kill_in_batch))
         self.queries[name] = writer.start()
 
-    def records_sink(self, folder, name):
-        """Writes where each record came from, one file a batch: doing a batch again changes nothing."""
+    def records_sink(self, folder, name, hold_in_batch, gate):
+        """Writes where each record came from, one file a batch: doing a batch again changes nothing. One batch may be
+        held before it is written, until the gate is opened."""
         folder.mkdir(parents=True, exist_ok=True)
 
         def write(frame, batch):
             rows = frame.select("topic", "partition", "offset").toJSON().collect()
+            if batch == hold_in_batch:
+                wait_at(Path(gate))
             (folder / f"{name}-{batch}.jsonl").write_text("".join(f"{row}\n" for row in rows))
 
         return write
@@ -162,6 +168,15 @@ class Worker:
             )
             cause = cause.getCause()
         return found
+
+
+def wait_at(gate):
+    (gate / "held").touch()
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not (gate / "open").exists():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"nobody opened {gate}")
+        time.sleep(0.1)
 
 
 def main():

@@ -6,6 +6,7 @@ import pytest
 
 from .brinkwatch import Metrics, demo
 from .ports import is_open
+from .typed import commands, programs, typed, verb
 from .waiting import eventually, wait_until
 
 # The promise: seen within two minutes of the start.
@@ -42,6 +43,10 @@ def test_a_loss_and_a_risk_are_seen_within_two_minutes(browser, tmp_path, monkey
         states = {labels["query"]: labels["state"] for labels, value in metrics.all("query_state") if value == 1}
         assert set(states.values()) & {"idle", "behind"}, f"none is healthy: {states}"
         assert 0.0 in [value for _, value in metrics.all("query_restartable")], "the torn file goes unnoticed"
+        # In another terminal, for as long as the demo lasts.
+        told = [line for line in commands(daemon.get(f"/queries/{min(lost)}").text) if verb(line) == "check"]
+        checked = typed(told[0], tmp_path, programs(tmp_path / "bin"))
+        assert checked.returncode in (0, 1) and min(lost) in checked.stdout, checked
         chrome = browser()
         chrome.open(daemon.url)
         text = chrome.text()

@@ -7,6 +7,7 @@ import pytest
 
 from .kafka import MINUTE_MS, now_ms
 from .recovery import Incident, Make, findings, way
+from .spark import Spark
 from .waiting import wait_until
 
 DATA_LOSS = "KAFKA_DATA_LOSS."
@@ -51,6 +52,9 @@ def test_aged_out(incident, broker, spark):
     [row] = spark.sql(create, insert, "SELECT * FROM streaming_gaps")
     assert row[1:8] == ["orders", "main", orders.topic, row[4], "0", "60", "100"]
     assert row[-2:] == ["it's 'INC-4711'", "anna"]
+    parquet = orders.folder / "streaming_gaps.parquet"
+    orders.into(parquet, "gaps", "export", "--output", "parquet")
+    assert spark.sql(f"SELECT * FROM parquet.`{parquet}`") == [row], "the same record, column by column"
 
     # Settled as filled, the sink has to have it.
     settled = ["--path", "backfill", "--status", "backfilled", "--evidence", "MERGE of today", "--by", "anna"]
@@ -144,6 +148,37 @@ def test_two_writers(incident, broker, spark):
     orders.is_continuous_and_not_with_one_record_removed(sorted(set(orders.records())))
 
 
+def test_two_drivers_on_one_checkpoint(incident, broker, spark, tmp_path):
+    """A job is started again while its old driver still lives, in a Spark of its own: within one Spark, the second start
+    stops the first. Spark notices when both commit one batch, and by then the sink has it twice."""
+    orders = incident()
+    broker.create_topic(orders.topic)
+    broker.produce(orders.topic, 20)
+    orders.run()
+    broker.produce(orders.topic, 10)
+    gate = tmp_path / "gate"
+    gate.mkdir()
+    both = {"sink": orders.sink, **orders.reading}
+    old = spark.start(broker.bootstrap, orders.checkpoint, hold_in_batch=1, gate=gate, **both)
+    wait_until((gate / "held").exists, 60, "the old driver is in its batch")
+    second = Spark(tmp_path / "second")
+    try:
+        done = second.run(broker.bootstrap, orders.checkpoint, **both)
+    finally:
+        second.stop()
+    assert not done.failed and done.rows == 10, done.text
+    (gate / "open").touch()
+    ended = spark.wait(old)
+    assert "CONCURRENT_STREAM_LOG_UPDATE" in ended.text, ended.text
+
+    said = orders.restart_does_what_is_foretold(None)
+    assert way(said, "none_needed")["fits"] and said["lost_offsets"] == 0
+    code, said = orders.verified(orders.records())
+    assert (code, findings(said)) == (1, {"too_many"}), "the ten records are there twice"
+    assert orders.start_anew("committed") == {orders.topic: {0: 30}}
+    orders.is_continuous_and_not_with_one_record_removed(sorted(set(orders.records())))
+
+
 def test_starting_offsets_by_time_are_what_spark_takes(incident, broker, spark):
     """Each form, to a real query; what the report says is skipped and read twice, it skips and reads twice."""
     orders = incident()
@@ -179,6 +214,12 @@ def test_size_tells_what_survives(incident, broker):
     [said] = done.json()["topics"]
     assert (done.code, said["survives"], said["limit"]) == (1, False, "time")
     assert said["needs_retention_ms"] >= 72 * 60 * MINUTE_MS
+    orders.config.query("orders-again", orders.checkpoint)
+    fleet = orders.command("size", "--outage", "72h", "--output", "json").json()["topics"]
+    assert sorted(one["query"] for one in fleet) == ["orders", "orders-again"]
+    of_topic = orders.command("size", "--topic", orders.topic, "--output", "json").json()["topics"]
+    assert {one["topic"] for one in of_topic} == {orders.topic} and len(of_topic) == 2
+    assert orders.command("size", "--topic", "another", "--output", "json").json()["topics"] == []
     broker.alter_config(orders.topic, retention_ms=said["needs_retention_ms"])
     longer = wait_until(lambda: orders.command("size", "orders", "--outage", "72h").code == 0, 30, "it survives")
     assert longer

@@ -46,3 +46,37 @@ def outcome(broker, case: Case, happened: Outcome) -> str:
     started = (happened.start_offsets or {}).get(case.topic, {})
     skipped = [number for number, start in started.items() if not earliest[number] <= start <= latest[number]]
     return "starts_and_skips" if skipped else "starts"
+
+
+def grown(broker, topic) -> None:
+    broker.add_partitions(topic, 2)
+
+
+def cut(broker, topic) -> None:
+    broker.recreate_topic(topic)
+    broker.produce(topic, 5)
+
+
+def as_it_was(_broker, _topic) -> None:
+    pass
+
+
+@pytest.mark.parametrize("fail_on_data_loss", [True, False])
+@pytest.mark.parametrize("meanwhile", [as_it_was, grown, cut])
+def test_the_trigger_available_now_does_what_is_foretold_of_any_other(
+    spark, broker, config, tmp_path, topic, meanwhile, fail_on_data_loss
+):
+    """Started again in the middle of a batch. The trigger has checks of its own (MISMATCHED_TOPIC_PARTITIONS_…,
+    END_OFFSET_HAS_GREATER_…): they compare two looks of one run, and let alone a batch that an earlier run has planned."""
+    broker.create_topic(topic)
+    broker.produce(topic, 20)
+    how = {"subscribe": topic, "max_offsets": 10}
+    stopped = spark.run(broker.bootstrap, tmp_path / "checkpoint", raise_in_batch=1, **how)
+    assert "told to fail" in stopped.text
+    meanwhile(broker, topic)
+    case = Case(topic, tmp_path / "checkpoint", {}, {}, "")
+    said = foretold(config, case, fail_on_data_loss)
+    happened = spark.run(broker.bootstrap, case.checkpoint, fail_on_data_loss=fail_on_data_loss, **how)
+    assert happened.failed == (said["outcome"] in ("fails", "starts_then_fails")), happened.text
+    assert happened.data_loss == said["error_class"], happened.text
+    assert not [one for one in happened.conditions if "PREFETCHED" in one or "AVAILABLENOW" in one], happened.text

@@ -101,6 +101,16 @@ def test_every_alert_has_a_rule_test_that_fires_and_one_that_resolves(daily):
         assert any(not case["exp_alerts"] for case in of_this), f"{rule['alert']} is never silent in a test"
 
 
+def test_every_alert_has_a_rule_test_through_a_failed_scrape(daily):
+    """A stale marker, as a failed scrape leaves it, in a test in which the alert fires all the same."""
+    survives = set()
+    for path in RULE_TESTS.glob("*.test.yml"):
+        for test in yaml.safe_load(path.read_text())["tests"]:
+            if any("stale" in str(series["values"]).split() for series in test["input_series"]):
+                survives |= {case["alertname"] for case in test.get("alert_rule_test", []) if case["exp_alerts"]}
+    assert {rule["alert"] for rule in every_rule(rules(daily))} <= survives
+
+
 def test_names_of_consumer_group_exporters_are_recorded_only_when_asked_for(daily):
     assert "kafka_consumergroup" not in rules(daily)
     assert "record: kafka_consumergroup_group_lag\n" in rules(daily, "--consumer-group-names")

@@ -25,3 +25,7 @@ export BRINKWATCH_FAKE_GCS=$stores/fake-gcs-server
 # Runs inside a page of the browser tests, installed by install-axe.
 axe_version=4.11.0
 export BRINKWATCH_AXE=$cache/axe-$axe_version/node_modules/axe-core/axe.min.js
+
+# What reads the files of deploy/, installed by install-deploy.
+deploy_tools=$cache/deploy-$(cat "$testbed"/install-deploy "$testbed"/deploy-requirements.txt "$testbed"/operator/* | sha256sum | cut -c1-10)
+export BRINKWATCH_DEPLOY_TOOLS=$deploy_tools

@@ -161,7 +161,22 @@ fn the_texts_of_every_alert_are_complete() {
             && names_the_query
             && no_double_space
             && texts["runbook_url"] == runbook
-            && texts["dashboard_url"].starts_with("https://grafana.example/d/brinkwatch-fleet?")
+            && texts["dashboard_url"].starts_with("https://grafana.example/d/brinkwatch-")
+    });
+}
+
+#[test]
+fn each_alert_leads_to_the_dashboard_of_what_it_is_about() {
+    let inputs = inputs([]);
+    each(|rule| {
+        let texts: BTreeMap<&str, String> = annotations(&inputs, rule).into_iter().collect();
+        let dashboard = texts["dashboard_url"].split(['/', '?']).find(|part| part.starts_with("brinkwatch-"));
+        dashboard
+            == Some(match rule.alert {
+                "SparkTopicRetentionLowered" => "brinkwatch-fleet",
+                alert if alert.starts_with("Brinkwatch") => "brinkwatch-watcher",
+                _ => "brinkwatch-query",
+            })
     });
 }
 

@@ -6,8 +6,12 @@ use crate::checkpoint::CheckpointReading;
 use crate::commands::targets::Asked;
 use crate::judgement::{Condition, Outcome, PartitionState, PartitionVerdict, QueryVerdict, Restart, predict};
 use crate::measures::{Moment, Reason, TopicPartition, Unread};
-use crate::recovery::{Subject, WayOn, ways};
+use crate::recovery::{Subject, WayOn, changes, ways};
+use crate::retention::ClusterReading;
 use crate::rounds::{ClusterTarget, Found};
+
+/// A look, and its topics once more.
+pub(super) type Looked = (Found, Option<Result<ClusterReading, Unread>>);
 
 /// What is to be said of one query on one cluster.
 #[derive(Debug)]
@@ -19,6 +23,8 @@ pub(super) struct QueryAnswer {
     pub checked_at: Moment,
     /// Why the cluster was not read.
     pub cluster_unread: Option<Unread>,
+    /// What was no longer so when all was read, in words. The answer is of before.
+    pub changed: Vec<String>,
     pub fail_on_data_loss: bool,
     /// What a restart would do with the configured failOnDataLoss, and with the other value.
     pub restart: Restart,
@@ -28,8 +34,8 @@ pub(super) struct QueryAnswer {
     pub sources: BTreeMap<TopicPartition, String>,
 }
 
-/// One answer per query of the cluster, in the order of the targets.
-pub(super) fn of(asked: &Asked<'_>, target: &ClusterTarget, found: &Found) -> Vec<QueryAnswer> {
+/// One answer per query of the cluster, in the order of the targets: of a look, and of its topics right after it.
+pub(super) fn of(asked: &Asked<'_>, target: &ClusterTarget, (found, again): &Looked) -> Vec<QueryAnswer> {
     let queries = target.queries.iter().zip(&found.checkpoints).zip(&found.verdicts);
     queries
         .map(|((query, poll), verdict)| {
@@ -53,6 +59,7 @@ pub(super) fn of(asked: &Asked<'_>, target: &ClusterTarget, found: &Found) -> Ve
                 cluster_id: found.cluster.as_ref().ok().and_then(|cluster| cluster.cluster_id.clone()),
                 checked_at: found.finished_at,
                 cluster_unread: found.cluster.as_ref().err().cloned(),
+                changed: changed(verdict, found, again.as_ref()),
                 fail_on_data_loss: configured,
                 restart: restart(configured),
                 restart_otherwise: restart(!configured),
@@ -61,6 +68,19 @@ pub(super) fn of(asked: &Asked<'_>, target: &ClusterTarget, found: &Found) -> Ve
             }
         })
         .collect()
+}
+
+/// What changed in the topics of this query.
+fn changed(verdict: &QueryVerdict, found: &Found, again: Option<&Result<ClusterReading, Unread>>) -> Vec<String> {
+    match (&found.cluster, again) {
+        (Ok(before), Some(Ok(after))) => {
+            let mut own = before.clone();
+            own.topics.retain(|name, _| verdict.partitions.keys().any(|at| at.topic == *name));
+            changes(&own, after)
+        }
+        (_, Some(Err(unread))) => vec![format!("the topics could not be read again: {unread}")],
+        _ => Vec::new(),
+    }
 }
 
 /// Spark knows no topic by its id: it reads on in another log from the old position, and says nothing.
@@ -90,15 +110,17 @@ impl QueryAnswer {
     pub(super) fn is_incomplete(&self) -> bool {
         let unknown = |partition: &PartitionVerdict| partition.state == PartitionState::Unknown;
         self.cluster_unread.is_some()
+            || !self.changed.is_empty()
             || self.verdict.unreadable.is_some()
             || self.verdict.partitions.values().any(unknown)
     }
 
-    /// What could not be read as a whole, in words.
+    /// What could not be read as a whole, or did not stay as it was read, in words.
     pub(super) fn unread(&self) -> Vec<String> {
         let checkpoint = self.verdict.unreadable.as_ref().map(|unread| format!("checkpoint not read: {unread}"));
         let cluster = self.cluster_unread.as_ref().map(|unread| format!("cluster not read: {unread}"));
-        checkpoint.into_iter().chain(cluster).collect()
+        let changed = self.changed.iter().map(|what| format!("changed while it was read: {what}; run it again"));
+        checkpoint.into_iter().chain(cluster).chain(changed).collect()
     }
 
     /// Whether there is something that somebody should act on.

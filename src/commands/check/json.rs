@@ -6,6 +6,7 @@ use super::answer::QueryAnswer;
 use crate::commands::times::{deadline, rfc3339};
 use crate::judgement::{PartitionVerdict, Restart};
 use crate::measures::{Offset, TopicPartition};
+use crate::recovery::line;
 
 /// Raised when a field changes its meaning or goes away.
 const VERSION: u32 = 1;
@@ -32,12 +33,13 @@ fn query(answer: &QueryAnswer) -> Value {
         "reason": verdict.reason,
         "restartable": verdict.restartable,
         "unread": unread(answer),
+        "changed": answer.changed,
         "restart": restart(&answer.restart, answer.fail_on_data_loss),
         "restart_otherwise": restart(&answer.restart_otherwise, !answer.fail_on_data_loss),
         "partitions": partitions.collect::<Vec<_>>(),
         "lost_offsets": answer.lost_offsets(),
         "recoveries": answer.recoveries().iter().map(|recovery| json!({
-            "path": recovery.way.label(), "fits": recovery.fits, "why": recovery.why, "command": recovery.command,
+            "path": recovery.way.label(), "fits": recovery.fits, "why": recovery.why, "command": recovery.command.as_deref().map(line),
         })).collect::<Vec<_>>(),
         "problems": problems.collect::<Vec<_>>(),
     })

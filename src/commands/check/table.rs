@@ -7,6 +7,7 @@ use crate::commands::output::{Align, OutputFormat, Rows, printable};
 use crate::commands::times::deadline;
 use crate::judgement::{PartitionVerdict, Restart};
 use crate::measures::{Offset, TopicPartition};
+use crate::recovery::line;
 
 const COLUMNS: [(&str, Align); 14] = [
     ("query", Align::Left),
@@ -90,7 +91,7 @@ fn words(answer: &QueryAnswer, out: &mut dyn Write) -> std::io::Result<()> {
         let fits = if recovery.fits { "fits" } else { "does not fit" };
         writeln!(out, "  {} {fits}: {}", recovery.way.label().replace('_', " "), printable(&recovery.why))?;
         if let Some(command) = recovery.command {
-            writeln!(out, "    $ {}", printable(&command))?;
+            writeln!(out, "    $ {}", printable(&line(&command)))?;
         }
     }
     Ok(())

@@ -79,7 +79,11 @@ async fn perform(
     let text = configuration::text(listen, &set.show.bootstrap_servers, set.folder.path(), &STORIES);
     let file = ConfigFile::Text { name: "the demo's configuration", text: &text };
     let config = config::load(file, [], &[])?;
-    let mut running = daemon::start(config).await?;
+    // The commands that pages show can be typed in another terminal, for as long as the demo lasts.
+    let path = set.folder.path().join("brinkwatch.toml");
+    std::fs::write(&path, &text).with_context(|| format!("cannot write {}", path.display()))?;
+    let options = vec!["--config".to_owned(), path.display().to_string()];
+    let mut running = daemon::start(config, options).await?;
     if moved {
         say(out, &format!("Port {} is taken, so another one is used.", USUAL_ADDRESS.port()))?;
     }

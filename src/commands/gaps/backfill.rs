@@ -14,9 +14,8 @@ use crate::commands::Ended;
 use crate::commands::config::ConfigSource;
 use crate::commands::look::{look, times_of};
 use crate::commands::output::{Align, Rows};
-use crate::commands::targets::{Asked, ByHand, unknown_query};
+use crate::commands::targets::{Asked, ByHand, ensure_known};
 use crate::commands::times::rfc3339;
-use crate::config::Config;
 use crate::ledger::{Desk, Gap, RecoveryStatus};
 use crate::measures::{Moment, Offset, TopicPartition};
 use crate::process::exit_code::ExitCode;
@@ -56,41 +55,38 @@ type Window = (Option<Moment>, Option<Moment>);
 
 pub(super) async fn backfill(
     args: &BackfillArgs,
-    config: &Config,
     folder: &std::path::Path,
     out: &mut dyn Write,
 ) -> anyhow::Result<ExitCode> {
-    let gaps = chosen(args, config, folder).await?;
+    let gaps = chosen(args, folder).await?;
     if gaps.is_empty() {
         writeln!(out, "no gap of {} is open", args.what)?;
         return Ok(ExitCode::Fine);
     }
-    let windows = windows(args, config, &gaps).await;
+    let windows = windows(args, &gaps).await;
     write!(out, "{}", text(args, &gaps, &windows))?;
     Ok(ExitCode::Fine)
 }
 
-async fn chosen(args: &BackfillArgs, config: &Config, folder: &std::path::Path) -> anyhow::Result<Vec<Gap>> {
+async fn chosen(args: &BackfillArgs, folder: &std::path::Path) -> anyhow::Result<Vec<Gap>> {
     let mut desk = ended(Desk::open_to_read(folder).await)?;
     if let Ok(id) = args.what.parse::<i64>() {
         return Ok(vec![ended(desk.gap(id).await)?]);
     }
     let gaps = ended(desk.gaps().await)?;
-    if !config.queries.contains_key(&args.what) && gaps.iter().all(|gap| gap.stream_name != args.what) {
-        return Err(unknown_query(&args.what, config.queries.keys()));
-    }
+    ensure_known(&args.source, &args.what, &gaps, args.timeout).await?;
     let open = |gap: &Gap| gap.stream_name == args.what && gap.recovery_status == RecoveryStatus::Open;
     Ok(gaps.into_iter().filter(open).collect())
 }
 
 /// What the record does not tell is looked up, where the brokers can be asked. That they cannot is no error: the ranges
 /// hold all the same.
-async fn windows(args: &BackfillArgs, config: &Config, gaps: &[Gap]) -> Vec<Window> {
+async fn windows(args: &BackfillArgs, gaps: &[Gap]) -> Vec<Window> {
     let mut looked = BTreeMap::new();
     for gap in gaps.iter().filter(|gap| gap.first_missing_at.is_none() || gap.last_missing_at.is_none()) {
         let key = (gap.stream_name.clone(), gap.kafka_cluster.clone());
         if let Entry::Vacant(place) = looked.entry(key) {
-            let found = look_up(args, config, gap, gaps).await;
+            let found = look_up(args, gap, gaps).await;
             if let Err(error) = &found {
                 // Standard error may be gone; the answer is not.
                 drop(writeln!(std::io::stderr(), "brinkwatch: no look-ups by time: {error:#}"));
@@ -109,18 +105,11 @@ async fn windows(args: &BackfillArgs, config: &Config, gaps: &[Gap]) -> Vec<Wind
 
 /// The last missing record is older than the first one that is left; the first one is not older than the batch that ended
 /// before it.
-async fn look_up(
-    args: &BackfillArgs,
-    config: &Config,
-    of: &Gap,
-    gaps: &[Gap],
-) -> anyhow::Result<BTreeMap<i64, Window>> {
+async fn look_up(args: &BackfillArgs, of: &Gap, gaps: &[Gap]) -> anyhow::Result<BTreeMap<i64, Window>> {
     let queries = [of.stream_name.clone()];
-    if !config.queries.contains_key(&of.stream_name) {
-        return Err(anyhow!("query {:?} is not configured any more", of.stream_name));
-    }
     let asked = Asked { queries: &queries, source: &args.source, by_hand: &ByHand::default(), timeout: args.timeout };
-    let targets: Vec<ClusterTarget> = asked.targets_of(config)?;
+    let (config, _) = asked.config().await?;
+    let targets: Vec<ClusterTarget> = asked.targets_of(&config)?;
     let target =
         targets.iter().find(|target| target.name == of.kafka_cluster).context("its cluster is not configured")?;
     let found = look(target, ClusterState::default(), args.timeout).await;

@@ -8,10 +8,12 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 
 use super::ended;
+use super::print::print_all;
 use crate::commands::Ended;
 use crate::commands::config::ConfigSource;
-use crate::commands::look::look;
-use crate::commands::targets::{Asked, ByHand, unknown_query};
+use crate::commands::look::{Position, ensure_unchanged, look};
+use crate::commands::output::OutputFormat;
+use crate::commands::targets::{Asked, ByHand};
 use crate::config::Config;
 use crate::judgement::{Certainty, PartitionVerdict};
 use crate::ledger::{Desk, Gap, RecoveryStatus};
@@ -61,30 +63,44 @@ pub struct RecordArgs {
     /// How long one pass over the cluster may take
     #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration, default_value = "30s")]
     pub timeout: Duration,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub output: OutputFormat,
 }
 
 pub(super) async fn record(
     args: &RecordArgs,
-    config: &Config,
     folder: &std::path::Path,
     out: &mut dyn Write,
 ) -> anyhow::Result<ExitCode> {
-    let Some(query) = config.queries.get(&args.query) else {
-        return Err(unknown_query(&args.query, config.queries.keys()));
-    };
+    let queries = [args.query.clone()];
+    let asked = Asked { queries: &queries, source: &args.source, by_hand: &ByHand::default(), timeout: args.timeout };
+    let (config, _) = asked.config().await?;
+    let query = config.queries.get(&args.query).context("a query that is asked for is known")?;
     let cluster = args.cluster.clone().unwrap_or_else(|| query.cluster.clone());
-    let gaps =
-        if args.found { found(args, config, &cluster).await? } else { vec![by_hand(args, &cluster, folder).await?] };
-    if gaps.is_empty() {
-        writeln!(out, "nothing is lost now, so nothing is recorded")?;
-        return Ok(ExitCode::Fine);
-    }
-    let mut desk = ended(Desk::open_or_make(folder).await)?;
-    for gap in &gaps {
-        for held in ended(desk.record(gap).await)? {
-            let id = held.id.unwrap_or_default();
-            writeln!(out, "gap {id}: {}/{} [{}, {})", held.topic, held.partition, held.from, held.to)?;
+    let gaps = if args.found {
+        found(args, &asked, &config, &cluster).await?
+    } else {
+        vec![by_hand(args, &cluster, folder).await?]
+    };
+    let mut held: Vec<Gap> = Vec::new();
+    if !gaps.is_empty() {
+        let mut desk = ended(Desk::open_or_make(folder).await)?;
+        for gap in &gaps {
+            held.extend(ended(desk.record(gap).await)?);
         }
+    }
+    held.sort_by_key(|gap| gap.id);
+    held.dedup_by_key(|gap| gap.id);
+    match args.output {
+        OutputFormat::Table if held.is_empty() => writeln!(out, "nothing is lost now, so nothing is recorded")?,
+        OutputFormat::Table => {
+            for gap in &held {
+                let id = gap.id.unwrap_or_default();
+                writeln!(out, "gap {id}: {}/{} [{}, {})", gap.topic, gap.partition, gap.from, gap.to)?;
+            }
+        }
+        output => print_all(&held, output, out)?,
     }
     Ok(ExitCode::Fine)
 }
@@ -110,9 +126,7 @@ async fn by_hand(args: &RecordArgs, cluster: &str, folder: &std::path::Path) -> 
 }
 
 /// What a look finds lost.
-async fn found(args: &RecordArgs, config: &Config, cluster: &str) -> anyhow::Result<Vec<Gap>> {
-    let queries = [args.query.clone()];
-    let asked = Asked { queries: &queries, source: &args.source, by_hand: &ByHand::default(), timeout: args.timeout };
+async fn found(args: &RecordArgs, asked: &Asked<'_>, config: &Config, cluster: &str) -> anyhow::Result<Vec<Gap>> {
     let not_read = || Ended::with(ExitCode::NotRead, "what is lost could not be read");
     let targets = asked.targets_of(config)?;
     let target = targets.iter().find(|target| target.name == cluster);
@@ -123,6 +137,7 @@ async fn found(args: &RecordArgs, config: &Config, cluster: &str) -> anyhow::Res
     if let Some(unread) = &verdict.unreadable {
         return Err(anyhow!("{unread}")).with_context(not_read);
     }
+    ensure_unchanged(target, &looked, Position::Counts, args.timeout).await?;
     let mut gaps = Vec::new();
     for (at, partition) in &verdict.partitions {
         let id = topic_id(reading, at);

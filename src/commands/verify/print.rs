@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::commands::output::{Align, OutputFormat, Rows, printable};
 use crate::commands::times::rfc3339;
 use crate::measures::{BatchId, Moment, Offset};
-use crate::recovery::{Disagreement, Proof, Subject};
+use crate::recovery::{Disagreement, Proof, Subject, line};
 
 /// Raised when a field changes its meaning or goes away.
 const VERSION: u32 = 1;
@@ -140,7 +140,7 @@ fn words(answer: &Answer<'_>, out: &mut dyn Write) -> std::io::Result<()> {
         }
         Some(false) => {
             writeln!(out, "{} is not proved continuous up to {batch}", answer.query)?;
-            writeln!(out, "  $ {}", answer.subject.command("check", ""))
+            writeln!(out, "  $ {}", printable(&line(&answer.subject.command(&["check"], &[]))))
         }
         None => writeln!(out, "whether {} is continuous up to {batch} cannot be told", answer.query),
     }

@@ -37,6 +37,7 @@ fn whole() -> String {
         watched: Some(17),
         refused: Some(1),
         requests: BTreeMap::from([("get".to_owned(), 0), ("list".to_owned(), 240)]),
+        next_look: None,
     });
     text([&of_round(&fixture::round()), &own, &ledger, &looks])
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Polls;
+use crate::measures::Moment;
 
 /// What is told of one `[discovery.…]`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -18,6 +19,8 @@ pub struct DiscoveryRound {
     pub refused: Option<u64>,
     /// Requests to its store by operation since the process started.
     pub requests: BTreeMap<String, u64>,
+    /// When the next look is due; absent before the first one has ended.
+    pub next_look: Option<Moment>,
 }
 
 impl DiscoveryRound {

@@ -43,7 +43,9 @@ fn a_version_is_two_numbers() {
 
 #[test]
 fn a_name_in_a_command_is_one_word_of_the_shell() {
-    for (name, expected) in [("orders-v2", "orders-v2"), ("a b", "'a b'"), ("x'; rm y", "'x'\\''; rm y'"), ("", "''")] {
+    for (name, expected) in
+        [("orders-v2", "orders-v2"), ("a b", "'a b'"), ("x'; rm y", "'x'\\''; rm y'"), ("", "''"), ("=ls", "'=ls'")]
+    {
         assert_eq!(word(name), expected);
     }
 }

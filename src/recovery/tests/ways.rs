@@ -7,7 +7,7 @@ use super::{at, offset};
 use crate::judgement::{
     Condition, Outcome, PartitionState, PartitionVerdict, QueryState, QueryVerdict, Restart, SkippedRange,
 };
-use crate::recovery::{Subject, Way, WayOn, ways};
+use crate::recovery::{Subject, Way, WayOn, line, ways};
 
 fn partition(state: PartitionState, committed: i64, earliest: i64, latest: i64) -> PartitionVerdict {
     let lost = if state == PartitionState::Lost { earliest - committed } else { 0 };
@@ -69,7 +69,7 @@ fn restart(outcome: Outcome, skipped: Option<(i64, i64)>) -> Restart {
 }
 
 fn found(verdict: &QueryVerdict, strict: &Restart, tolerant: &Restart) -> Vec<WayOn> {
-    ways(&Subject::query("my orders"), verdict, strict, tolerant)
+    ways(&Subject::query("my orders", &[]), verdict, strict, tolerant)
 }
 
 #[test]
@@ -78,12 +78,11 @@ fn each_situation_has_ways_that_fit_with_their_command_and_ways_that_do_not_with
     use Way::{AcceptGap, Backfill, NewCheckpoint, NoneNeeded};
     let check = |name: &str, verdict: &QueryVerdict, strict: &Restart, tolerant: &Restart, fitting: &[(Way, &str)]| {
         let ways = found(verdict, strict, tolerant);
-        let fits: Vec<(Way, &str)> = ways
-            .iter()
-            .filter(|way| way.fits)
-            .map(|way| (way.way, way.command.as_deref().unwrap().strip_prefix("brinkwatch ").unwrap()))
-            .collect();
-        assert_eq!(fits, fitting, "{name}");
+        let fits: Vec<(Way, String)> =
+            ways.iter().filter(|way| way.fits).map(|way| (way.way, line(way.command.as_ref().unwrap()))).collect();
+        let expected: Vec<(Way, String)> =
+            fitting.iter().map(|(way, command)| (*way, format!("brinkwatch {command}"))).collect();
+        assert_eq!(fits, expected, "{name}");
         assert_eq!(ways.len(), 4, "{name}");
         assert!(ways.iter().all(|way| !way.why.is_empty() && way.fits == way.command.is_some()), "{name}");
         assert!(ways.windows(2).all(|pair| pair[0].fits || !pair[1].fits), "{name}: those that fit come first");
@@ -93,7 +92,7 @@ fn each_situation_has_ways_that_fit_with_their_command_and_ways_that_do_not_with
     check("nothing is lost", &behind, &starts, &starts, &[(NoneNeeded, "check 'my orders'")]);
 
     let new_at_committed = (NewCheckpoint, "starting-offsets 'my orders' --at committed");
-    let accept = (AcceptGap, "gaps record 'my orders' --found --evidence 'TICKET' --by NAME");
+    let accept = (AcceptGap, "gaps record 'my orders' --found --evidence TICKET --by NAME");
     let backfill = (Backfill, "gaps backfill 'my orders'");
     let lost = verdict(QueryState::Lost, partition(PartitionState::Lost, 5, 10, 90));
     let (fails, skips) = (restart(StartsThenFails, None), restart(StartsAndSkips, Some((5, 10))));
@@ -128,4 +127,21 @@ fn why_a_way_does_not_fit_is_said_with_its_numbers() {
     assert_eq!(why(Way::AcceptGap), "it would also pass over 90 offsets that are still in Kafka");
     assert_eq!(why(Way::NoneNeeded), "a restart does not go well: orders/0 is in the way");
     assert_eq!(why(Way::Backfill), "no offset is known to be gone from Kafka");
+}
+
+#[test]
+fn a_checkpoint_given_by_hand_is_in_no_ledger_and_no_way_on_asks_one() {
+    let by_hand = Subject {
+        name: "given".to_owned(),
+        arguments: ["--checkpoint", "/data/it's here", "--bootstrap-servers", "b:9092"].map(str::to_owned).to_vec(),
+        options: Vec::new(),
+        is_configured: false,
+    };
+    let lost = verdict(QueryState::Lost, partition(PartitionState::Lost, 5, 10, 90));
+    let (fails, skips) = (restart(Outcome::StartsThenFails, None), restart(Outcome::StartsAndSkips, Some((5, 10))));
+    let ways = ways(&by_hand, &lost, &fails, &skips);
+    let commands: Vec<String> = ways.iter().filter_map(|way| Some(line(way.command.as_ref()?))).collect();
+    let given = "--checkpoint '/data/it'\\''s here' --bootstrap-servers b:9092";
+    let kept = format!("brinkwatch check {given} --output json");
+    assert_eq!(commands, [kept.clone(), format!("brinkwatch starting-offsets {given} --at committed"), kept]);
 }

@@ -97,6 +97,24 @@ fn a_scrape_of_ten_thousand_partitions_joins_and_reads_back() {
     assert_eq!(plain(&gzip).unwrap(), expected.as_bytes());
 }
 
+/// A text that was written anew would cost many allocations for each partition.
+#[test]
+fn a_scrape_renders_nothing_however_many_partitions_there_are() {
+    let allocations = |partitions: i64| {
+        let mut round = fixture::round();
+        let partitions = (0..partitions).map(|number| fixture::partition(number, 0, 20_000)).collect();
+        let judged = fixture::verdict(crate::judgement::QueryState::Behind, &[("t", partitions)]);
+        round.queries = [("q".to_owned(), fixture::query(judged))].into();
+        let board = Board::default();
+        board.publish(round);
+        // The first scrape of an old round renders it, once.
+        let later = NOW.plus(Duration::from_secs(120));
+        drop(board.scrape(later, ""));
+        [NOW, later].map(|at| allocation_counter::measure(|| drop(board.scrape(at, ""))).count_total)
+    };
+    assert_eq!(allocations(2), allocations(4_000));
+}
+
 proptest! {
     #[test]
     fn joined_pieces_read_back_as_their_texts(texts in prop::collection::vec("(?s).{0,400}", 0..8)) {

@@ -112,6 +112,7 @@ fn target(queries: &[&str], poll_interval: Duration) -> Arc<ClusterTarget> {
     let query = |name: &&str| QueryTarget {
         name: (*name).to_owned(),
         checkpoint: Arc::new(Away),
+        store: None,
         sources: SourceFilter::everything(),
         superseded: false,
         settings: QuerySettings::default(),

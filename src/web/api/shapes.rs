@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::judgement::{Deadline, PartitionVerdict, QueryVerdict, Restart, TopicVerdict};
 use crate::ledger::{Gap, RecoveryPath};
 use crate::measures::{Moment, Offset, TopicPartition};
-use crate::metrics::snapshot::{ClusterRound, HistoryPoint, Polls, QueryRound, Span};
+use crate::metrics::snapshot::{ClusterRound, DiscoveryRound, HistoryPoint, Polls, QueryRound, Span};
 use crate::web::pages::tone;
 use crate::web::words::rfc3339;
 
@@ -125,8 +125,9 @@ struct Failure {
 #[derive(Serialize)]
 pub(super) struct Target {
     kind: &'static str,
-    kafka_cluster: String,
+    kafka_cluster: Option<String>,
     query: Option<String>,
+    discovery: Option<String>,
     up: bool,
     polls: u64,
     last_attempt: Option<String>,
@@ -310,19 +311,38 @@ impl Partition {
 /// The cluster of a round, and the checkpoints that its rounds read.
 pub(super) fn targets(round: &ClusterRound) -> Vec<Target> {
     let target = |kind, query: Option<&String>, polls: &Polls| Target {
-        kind,
-        kafka_cluster: round.cluster.clone(),
+        kafka_cluster: Some(round.cluster.clone()),
         query: query.cloned(),
-        up: polls.up,
-        polls: polls.total,
-        last_attempt: polls.last_attempt.map(rfc3339),
-        last_success: polls.last_success.map(rfc3339),
-        last_error: polls.failure.as_ref().map(failure),
-        next_poll: polls.last_attempt.map(|at| rfc3339(at.plus(round.poll_interval))),
+        ..Target::of(kind, polls, polls.last_attempt.map(|at| at.plus(round.poll_interval)))
     };
     let mut targets = vec![target("cluster", None, &round.polls)];
     targets.extend(round.queries.iter().map(|(name, query)| target("checkpoint", Some(name), &query.polls)));
     targets
+}
+
+/// A place that is looked through for checkpoints.
+pub(super) fn looked_through(discovery: &DiscoveryRound) -> Target {
+    Target {
+        discovery: Some(discovery.discovery.clone()),
+        ..Target::of("discovery", &discovery.polls, discovery.next_look)
+    }
+}
+
+impl Target {
+    fn of(kind: &'static str, polls: &Polls, next_poll: Option<Moment>) -> Self {
+        Self {
+            kind,
+            kafka_cluster: None,
+            query: None,
+            discovery: None,
+            up: polls.up,
+            polls: polls.total,
+            last_attempt: polls.last_attempt.map(rfc3339),
+            last_success: polls.last_success.map(rfc3339),
+            last_error: polls.failure.as_ref().map(failure),
+            next_poll: next_poll.map(rfc3339),
+        }
+    }
 }
 
 fn failure(unread: &crate::measures::Unread) -> Failure {

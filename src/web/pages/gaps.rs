@@ -90,7 +90,14 @@ struct Group {
 }
 
 /// `None` of gaps: the ledger does not answer. With `settles` there are forms to settle them.
-pub(super) fn page(frame: Frame, gaps: Option<&[Gap]>, question: &Question, settles: bool, now: Moment) -> GapsPage {
+pub(super) fn page(
+    frame: Frame,
+    gaps: Option<&[Gap]>,
+    question: &Question,
+    options: &[String],
+    settles: bool,
+    now: Moment,
+) -> GapsPage {
     let all = gaps.unwrap_or_default();
     let mut groups: BTreeMap<_, Vec<&Gap>> = BTreeMap::new();
     for gap in all.iter().filter(|gap| question.keeps(gap)) {
@@ -123,16 +130,17 @@ pub(super) fn page(frame: Frame, gaps: Option<&[Gap]>, question: &Question, sett
         none_at_all: all.is_empty(),
         groups: groups.iter().filter_map(|group| shown(group, settles, now)).collect(),
         pager,
-        commands: commands(all, settles),
+        commands: commands(all, options, settles),
         settles,
     }
 }
 
-fn commands(all: &[Gap], settles: bool) -> Vec<Command> {
+fn commands(all: &[Gap], options: &[String], settles: bool) -> Vec<Command> {
     let open = all.iter().filter(|gap| gap.recovery_status == RecoveryStatus::Open);
     let first = open.filter_map(|gap| gap.id).next().filter(|_| !settles);
-    let list = reads(&["brinkwatch", "gaps", "list", "--all", "--output", "csv"]);
-    std::iter::once(list).chain(first.map(resolve)).collect()
+    let list = ["brinkwatch", "gaps", "list", "--all", "--output", "csv"].map(str::to_owned);
+    let list = reads(&[&list[..], options].concat());
+    std::iter::once(list).chain(first.map(|id| resolve(id, options))).collect()
 }
 
 fn facts(all: &[Gap], now: Moment) -> Vec<Fact> {

@@ -21,6 +21,7 @@ use crate::judgement::{Deadline, Outcome, QueryState, QueryVerdict};
 use crate::ledger::Gap;
 use crate::measures::Moment;
 use crate::metrics::snapshot::{ClusterRound, HistoryPoint, QueryRound, Span, worst_headroom};
+use crate::recovery::Subject;
 use crate::retention::Right;
 use crate::web::fallback::nearest;
 use crate::web::words::{self, count, counted};
@@ -40,6 +41,10 @@ pub(super) struct Around<'a> {
     pub(super) gaps: Option<&'a [Gap]>,
     /// Bootstrap servers by cluster.
     pub(super) brokers: &'a BTreeMap<String, String>,
+    /// What ends every command of ours.
+    pub(super) options: &'a [String],
+    /// Whether what is remembered outlives the process, so that commands can read it.
+    pub(super) remembers: bool,
     /// Whether gaps can be settled here.
     pub(super) settles: bool,
 }
@@ -176,7 +181,16 @@ fn side(
     let of_query = |gap: &&Gap| gap.stream_name == name && gap.kafka_cluster == round.cluster;
     let gaps: Option<Vec<Gap>> = around.gaps.map(|gaps| gaps.iter().filter(of_query).cloned().collect());
     let brokers = around.brokers.get(&round.cluster).map(String::as_str);
-    let case = verdict.map(|verdict| Case { name, round, query, verdict, gaps: gaps.as_deref(), brokers });
+    let case = verdict.map(|verdict| Case {
+        subject: Subject::query(name, around.options),
+        round,
+        query,
+        verdict,
+        gaps: gaps.as_deref(),
+        brokers,
+        remembers: around.remembers,
+        now,
+    });
     let loud = row.tone < Tone::Unknown;
     let api = format!("/api/v1/queries/{}", encode(name));
     let asked = Asked { topic: &question.topic, page: &question.page, api: &api };

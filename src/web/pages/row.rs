@@ -189,7 +189,7 @@ fn due(query: &QueryRound, verdict: Option<&QueryVerdict>, now: Moment) -> (Stri
     }
     match query.state() {
         QueryState::Unreadable | QueryState::Unknown | QueryState::Unverified => not_read(verdict, now),
-        QueryState::Idle => ("nothing unread".to_owned(), Line::default()),
+        QueryState::Idle => ("nothing unread".to_owned(), spare(verdict, now)),
         QueryState::ClusterMismatch | QueryState::Recreated | QueryState::BeyondEnd | QueryState::Gone => {
             (verdict.reason.to_string(), Line::default())
         }
@@ -226,6 +226,20 @@ fn until(state: QueryState, verdict: &QueryVerdict, now: Moment) -> (String, Lin
             format!("data starts to go in {}", words::duration(at.since(now))),
             Line::timed("at ", Stamp::clock(at, now), ""),
         ),
+    }
+}
+
+/// For how long a query that has read all could be down: what arrives next lives at least so long.
+fn spare(verdict: &QueryVerdict, now: Moment) -> Line {
+    let is_proved = verdict.topics.values().all(|topic| topic.deadline.is_some());
+    match deadline(verdict).filter(|_| is_proved) {
+        Some(Deadline::At(at)) if at > now => Line::timed(
+            format!("could be down for {}, until ", words::duration(at.since(now))),
+            Stamp::clock(at, now),
+            "",
+        ),
+        Some(Deadline::Never) if all_is_left(verdict) => Line::plain("could be down for ever: no time limit"),
+        _ => Line::default(),
     }
 }
 

@@ -1,21 +1,33 @@
 //! What to do now, and what never to do: by the state of a query, with its numbers filled in.
 //!
-//! Sentences about a restart are what the judgement foresees of one. Commands are those of this program, and Kafka's own
-//! where a topic would have to be changed, which Brinkwatch never does.
+//! Sentences about a restart are what the judgement foresees of one, and which ways on fit is what `check` says. Commands
+//! are those of this program, and Kafka's own where a topic would have to be changed, which Brinkwatch never does.
 
+mod checkpoint;
+mod command;
+mod records;
 mod restart;
+mod retention;
 mod ways;
 
+use std::time::Duration;
+
+use self::checkpoint::{keep_running, replaced, two_writers, unreadable};
+pub(super) use self::command::{Command, reads};
+pub(super) use self::records::{GAP_LINES, gap_lines, resolve};
+use self::records::{acknowledge, on_record, settle};
 pub(super) use self::restart::restart_words;
 use self::restart::skipped;
-use self::ways::ways_on;
-use super::row::{lost, number};
+use self::retention::{size, stop_the_clock};
+use self::ways::{start_anew, ways_on};
+use super::row::lost;
 use super::tone::refuses_restart;
-use crate::judgement::{Deadline, QueryState, QueryVerdict};
-use crate::ledger::{Gap, RecoveryStatus};
+use crate::judgement::{EventKind, Outcome, QueryState, QueryVerdict};
+use crate::ledger::Gap;
+use crate::measures::Moment;
 use crate::metrics::snapshot::{ClusterRound, QueryRound};
-use crate::retention::TopicSight;
-use crate::web::words::{counted, duration};
+use crate::recovery::Subject;
+use crate::web::words::counted;
 
 /// One thing to do.
 #[derive(Debug, Default)]
@@ -26,20 +38,14 @@ pub(super) struct Step {
     pub(super) choices: Vec<Choice>,
 }
 
-/// A command line, and what it does to the world.
-#[derive(Debug)]
-pub(super) struct Command {
-    pub(super) effect: String,
-    pub(super) changes: bool,
-    pub(super) words: Vec<String>,
-}
-
 /// One of several ways on.
 #[derive(Debug)]
 pub(super) struct Choice {
     pub(super) name: &'static str,
     pub(super) what: &'static str,
+    pub(super) fits: bool,
     pub(super) pairs: Vec<(&'static str, String)>,
+    pub(super) commands: Vec<Command>,
 }
 
 /// What must be left alone, and why.
@@ -47,40 +53,61 @@ pub(super) type Never = (&'static str, String);
 
 /// What the steps are made of.
 pub(super) struct Case<'a> {
-    pub(super) name: &'a str,
+    pub(super) subject: Subject,
     pub(super) round: &'a ClusterRound,
     pub(super) query: &'a QueryRound,
     pub(super) verdict: &'a QueryVerdict,
     pub(super) gaps: Option<&'a [Gap]>,
     pub(super) brokers: Option<&'a str>,
+    /// Whether a command can read what the daemon remembers.
+    pub(super) remembers: bool,
+    pub(super) now: Moment,
+}
+
+impl Case<'_> {
+    /// A command about this query that changes nothing.
+    fn reads(&self, verb: &[&str], rest: &[&str]) -> Command {
+        reads(&self.subject.command(verb, rest))
+    }
+
+    /// Whether it happened within a day: as long as somebody may still wonder.
+    fn has_seen(&self, kind: EventKind) -> bool {
+        const DAY: Duration = Duration::from_secs(86_400);
+        let total = self.verdict.event_totals.get(&kind).map(|(_, at)| *at);
+        let mut seen = self.verdict.events.iter().filter(|event| event.kind == kind).map(|event| event.at).chain(total);
+        seen.any(|at| self.now.since(at) <= DAY)
+    }
 }
 
 /// The steps for the state, in this order.
 pub(super) fn steps(case: &Case<'_>) -> Vec<Step> {
-    let mut all = by_state(case);
+    let two_drivers = case.has_seen(EventKind::OffsetsRewritten);
+    let at_peace = matches!(case.query.state(), QueryState::Behind | QueryState::Idle);
+    let mut all = if two_drivers && at_peace { Vec::new() } else { by_state(case) };
+    if case.has_seen(EventKind::CheckpointReplaced) && case.query.state() != QueryState::Superseded {
+        all.insert(0, replaced(case));
+    }
+    if two_drivers {
+        all.splice(0..0, two_writers(case));
+    }
     if refuses_restart(case.query) && case.query.state() != QueryState::Unreadable {
         all.insert(0, keep_running(case));
     }
     all.into_iter().filter(|step| !step.title.is_empty()).collect()
 }
 
-/// A query that runs keeps its positions in memory; it is the next start that meets the files.
-fn keep_running(case: &Case<'_>) -> Step {
-    with(
-        "Do not stop it, if it still runs",
-        "Spark would not start from this checkpoint as it is. What is wrong with its files stands under Checkpoint.",
-        vec![reads(&["brinkwatch", "inspect", &case.query.checkpoint])],
-    )
-}
-
 fn by_state(case: &Case<'_>) -> Vec<Step> {
     let (lost, _) = lost(case.verdict);
     if lost > 0 {
-        let mut steps = vec![stop_the_clock(case, "Stop the clock: keep what is left"), check(case)];
-        steps.push(gap_record(case));
-        steps.push(ways_on(case, lost));
-        steps.push(settle(case));
-        return steps;
+        return vec![
+            stop_the_clock(case, "Stop the clock: keep what is left"),
+            check(case),
+            on_record(case),
+            ways_on(case, lost),
+            prove(case),
+            settle(case),
+            size(case, "See which retention lasts through the next outage"),
+        ];
     }
     match case.query.state() {
         QueryState::AtRisk => vec![
@@ -93,6 +120,7 @@ fn by_state(case: &Case<'_>) -> Vec<Step> {
                     read_again(case.verdict)
                 ),
             ),
+            size(case, "See which retention would do"),
         ],
         QueryState::Stalled => vec![
             plain(
@@ -104,6 +132,7 @@ fn by_state(case: &Case<'_>) -> Vec<Step> {
                 ),
             ),
             check(case),
+            size(case, "See how long it may be down"),
             stop_the_clock(case, "If it takes longer: keep the data longer"),
         ],
         QueryState::Recreated | QueryState::BeyondEnd => vec![
@@ -114,14 +143,12 @@ fn by_state(case: &Case<'_>) -> Vec<Step> {
                     .to_owned(),
             ),
             check(case),
-            gap_record(case),
-            plain(
-                "Start with a new checkpoint",
-                "The position in this checkpoint means nothing in the log as it is now. Give the query a new checkpoint \
-                 folder and startingOffsets for every partition, and keep the old folder. State starts empty. If old data \
-                 was copied into the log, begin where new data begins, or the sink gets it twice."
-                    .to_owned(),
+            on_record(case),
+            start_anew(
+                case,
+                "If old data was copied into the log, begin where new data begins, or the sink gets it twice.",
             ),
+            prove(case),
             acknowledge(case, "The state stays until the checkpoint is replaced, or someone says that it is settled."),
         ],
         QueryState::Gone => vec![
@@ -132,6 +159,8 @@ fn by_state(case: &Case<'_>) -> Vec<Step> {
                  decide where the query goes on."
                     .to_owned(),
             ),
+            start_anew(case, "What the brokers no longer have is left out."),
+            prove(case),
             acknowledge(case, "If it was meant to go: say so, and the state is released."),
         ],
         QueryState::ClusterMismatch => vec![
@@ -141,29 +170,38 @@ fn by_state(case: &Case<'_>) -> Vec<Step> {
                     .to_owned(),
             ),
             check(case),
+            start_anew(case, "Only if the cluster was moved or replaced on purpose."),
             acknowledge(case, "If the cluster was moved or replaced on purpose: say so."),
         ],
-        QueryState::Unreadable => vec![
-            with(
-                "See what can be read of the checkpoint",
-                "Its place, its rights, and its newest files are the usual reasons. The query itself may be well.",
-                vec![reads(&["brinkwatch", "inspect", &case.query.checkpoint])],
-            ),
-            check(case),
-        ],
+        QueryState::Unreadable => unreadable(case),
         QueryState::NotStarted => vec![with(
             "Nothing to do, if the query has just been made",
             "Its checkpoint holds no batch yet. If the query has run before, the configured place is not its checkpoint.",
-            vec![reads(&["brinkwatch", "inspect", &case.query.checkpoint])],
+            vec![checkpoint::inspect(case)],
         )],
         QueryState::Superseded => vec![plain(
             "Nothing to do",
             "A newer checkpoint of the same query took over. This one is no longer judged.".to_owned(),
         )],
+        QueryState::Behind | QueryState::Idle if refuses_restart(case.query) => {
+            vec![check(case), start_anew(case, "Only when it has stopped: while it runs, it needs none.")]
+        }
+        QueryState::Behind | QueryState::Idle if starts(case) => vec![
+            with(
+                "Nothing is needed",
+                "Nothing is lost. A restart would start and read on.",
+                vec![case.reads(&["check"], &[])],
+            ),
+            size(case, "Before it is stopped on purpose, see how long it may be down"),
+        ],
         QueryState::Unverified | QueryState::Unknown | QueryState::Lost | QueryState::Behind | QueryState::Idle => {
             vec![check(case)]
         }
     }
+}
+
+fn starts(case: &Case<'_>) -> bool {
+    case.query.restarts.as_ref().is_some_and(|restarts| restarts.configured.outcome == Outcome::Starts)
 }
 
 /// What never to do, for a state that is told loudly.
@@ -208,116 +246,17 @@ fn read_again(verdict: &QueryVerdict) -> String {
 }
 
 fn check(case: &Case<'_>) -> Step {
+    with("See what a restart would do", &restart_words(case.query.restarts.as_ref()), vec![case.reads(&["check"], &[])])
+}
+
+/// The second gate.
+fn prove(case: &Case<'_>) -> Step {
     with(
-        "See what a restart would do",
-        &restart_words(case.query.restarts.as_ref()),
-        vec![reads(&["brinkwatch", "check", case.name])],
+        "Prove that the sink is whole",
+        "While the query is stopped, read the highest offset of each partition out of the sink, as CSV or JSON with the \
+         columns topic, partition and max_offset. Exit code 0 means continuous.",
+        vec![case.reads(&["verify"], &["--sink-offsets", "sink.csv"])],
     )
-}
-
-/// A longer retention, for the topic of which data goes first. Nothing where no limit of time is known.
-fn stop_the_clock(case: &Case<'_>, title: &str) -> Step {
-    let mut topics: Vec<(Option<Deadline>, &str, i64)> = Vec::new();
-    for (name, topic) in &case.verdict.topics {
-        let Some(TopicSight::Seen(seen)) = case.round.reading.topics.get(name) else { continue };
-        let limit = seen.limits.as_ref().and_then(|limits| limits.as_ref().ok()).and_then(|limits| limits.retention_ms);
-        if let Some(limit) = limit.filter(|limit| *limit > 0 && topic.lag != Some(0)) {
-            let gone = topic.lost.is_some_and(|lost| lost > 0);
-            topics.push((topic.deadline.filter(|_| !gone), name, limit));
-        }
-    }
-    let Some((_, topic, limit)) = topics.into_iter().min() else { return Step::default() };
-    const HOUR: i64 = 3_600_000;
-    let longer = (limit + limit / 2).div_euclid(HOUR) * HOUR + HOUR;
-    let said = |millis: i64| duration(std::time::Duration::from_millis(u64::try_from(millis).unwrap_or(0)));
-    let more = (longer - limit).saturating_mul(100) / limit;
-    let words = [
-        "kafka-configs.sh",
-        "--bootstrap-server",
-        case.brokers.unwrap_or("BROKER:9092"),
-        "--alter",
-        "--entity-type",
-        "topics",
-        "--entity-name",
-        topic,
-        "--add-config",
-        &format!("retention.ms={longer}"),
-    ];
-    Step {
-        title: title.to_owned(),
-        text: format!(
-            "Works at once for data that is still there; deleted data does not come back. Put {limit} back when the query \
-             has caught up."
-        ),
-        commands: vec![Command {
-            effect: format!("changes the topic: {} instead of {}, about {more} % more disk", said(longer), said(limit)),
-            changes: true,
-            words: shell(&words),
-        }],
-        choices: Vec::new(),
-    }
-}
-
-fn open_gaps<'a>(case: &'a Case<'_>) -> impl Iterator<Item = &'a Gap> {
-    case.gaps.unwrap_or_default().iter().filter(|gap| gap.recovery_status == RecoveryStatus::Open)
-}
-
-fn gap_record(case: &Case<'_>) -> Step {
-    let open = open_gaps(case).count();
-    let Some(first) = open_gaps(case).find_map(|gap| gap.id) else { return Step::default() };
-    let command = if open == 1 {
-        reads(&["brinkwatch", "gaps", "show", &first.to_string()])
-    } else {
-        reads(&["brinkwatch", "gaps", "list", "--query", case.name])
-    };
-    with(
-        "Look at the gap record",
-        &format!(
-            "{} for this query. What is recorded stays counted after the recovery.",
-            counted(number(open), "gap is open", "gaps are open")
-        ),
-        vec![command],
-    )
-}
-
-fn settle(case: &Case<'_>) -> Step {
-    let Some(id) = open_gaps(case).find_map(|gap| gap.id) else { return Step::default() };
-    Step {
-        title: "Write down what became of it".to_owned(),
-        text: "For each gap, when it is done: how it was dealt with, and what shows it.".to_owned(),
-        commands: vec![resolve(id)],
-        choices: Vec::new(),
-    }
-}
-
-/// Settles a gap.
-pub(super) fn resolve(id: i64) -> Command {
-    let id = id.to_string();
-    let words = [
-        "brinkwatch",
-        "gaps",
-        "resolve",
-        &id,
-        "--path",
-        "accept_gap",
-        "--status",
-        "accepted",
-        "--evidence",
-        "TICKET",
-        "--by",
-        "NAME",
-    ];
-    changes_records(&words)
-}
-
-fn acknowledge(case: &Case<'_>, text: &str) -> Step {
-    let words = ["brinkwatch", "gaps", "acknowledge", case.name, "--evidence", "TICKET", "--by", "NAME"];
-    Step {
-        title: "When it is settled, release the state".to_owned(),
-        text: text.to_owned(),
-        commands: vec![changes_records(&words)],
-        choices: Vec::new(),
-    }
 }
 
 fn plain(title: &str, text: String) -> Step {
@@ -326,49 +265,4 @@ fn plain(title: &str, text: String) -> Step {
 
 fn with(title: &str, text: &str, commands: Vec<Command>) -> Step {
     Step { title: title.to_owned(), text: text.to_owned(), commands, choices: Vec::new() }
-}
-
-/// A command that changes nothing.
-pub(super) fn reads(words: &[&str]) -> Command {
-    Command { effect: "only reads".to_owned(), changes: false, words: shell(words) }
-}
-
-fn changes_records(words: &[&str]) -> Command {
-    Command { effect: "changes the gap record only".to_owned(), changes: false, words: shell(words) }
-}
-
-fn shell(words: &[&str]) -> Vec<String> {
-    words.iter().map(|word| shell_word(word)).collect()
-}
-
-/// A word as a shell takes it.
-pub(super) fn shell_word(word: &str) -> String {
-    if word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./:=,".contains(&byte)) && !word.is_empty() {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
-}
-
-/// So many gaps stand on a query's page.
-pub(super) const GAP_LINES: usize = 10;
-
-/// The gaps of one query on one cluster, in short.
-pub(super) fn gap_lines(gaps: &[Gap]) -> Vec<(Option<i64>, String)> {
-    let line = |gap: &Gap| {
-        let status = crate::web::words::spoken(gap.recovery_status.word());
-        (gap.id, format!("{}, {status}", super::gaps::range(gap)))
-    };
-    gaps.iter().take(GAP_LINES).map(line).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_in_a_command_is_one_word_of_the_shell() {
-        for (name, word) in [("orders-v2", "orders-v2"), ("a b", "'a b'"), ("x'; rm y", "'x'\\''; rm y'"), ("", "''")] {
-            assert_eq!(shell_word(name), word);
-        }
-    }
 }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::metrics::snapshot::History;
+use crate::measures::{Reason, Unread};
+use crate::metrics::snapshot::{DiscoveryRound, History, Polls};
 
 /// Fails when an answer has more or less than the document says.
 fn check(document: &Value, schema: &str, answer: &Value) {
@@ -49,6 +50,39 @@ fn every_answer_is_as_the_document_says() {
     old.finished_at = Some(fixture::ago(86_400));
     let aged = Served::with(old);
     check(&document, "OneQuery", &aged.get("/api/v1/queries/orders-enriched").json());
+}
+
+#[test]
+fn a_place_that_is_looked_through_is_a_target_like_every_other() {
+    let served = Served::with(rich());
+    let document = served.get("/api/v1/openapi.json").json();
+    served.board.set_discovery(DiscoveryRound::waiting("lake"));
+    let of_lake = || {
+        let answer = served.get("/api/v1/targets").json();
+        check(&document, "Targets", &answer);
+        let found = answer["targets"].as_array().unwrap().iter().filter(|each| each["discovery"] == "lake");
+        let found: Vec<&Value> = found.collect();
+        assert_eq!(found.len(), 1, "{answer:#}");
+        found[0].clone()
+    };
+    assert_eq!(
+        of_lake(),
+        json!({"kind": "discovery", "kafka_cluster": null, "query": null, "discovery": "lake", "up": false, "polls": 0,
+               "last_attempt": null, "last_success": null, "last_error": null, "next_poll": null})
+    );
+    let polls = Polls {
+        total: 3,
+        last_attempt: Some(NOW),
+        last_success: Some(fixture::ago(300)),
+        failure: Some(Unread::new(Reason::Denied, "AccessDenied")),
+        ..Polls::default()
+    };
+    let next_look = Some(NOW.plus(Duration::from_secs(300)));
+    served.board.set_discovery(DiscoveryRound { polls, next_look, ..DiscoveryRound::waiting("lake") });
+    let looked = of_lake();
+    assert_eq!(looked["last_error"], json!({"reason": "denied", "detail": "AccessDenied"}));
+    assert_eq!(looked["next_poll"], "2026-11-30T02:58:08.000Z");
+    assert_eq!(looked["polls"], 3);
 }
 
 #[test]

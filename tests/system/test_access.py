@@ -125,10 +125,11 @@ def test_curl_gets_what_is_open_and_the_rest_with_the_right_words_only(authority
         ("/nothing", anna, 404),
         ("/", (*anna, "--tls-max", "1.2"), 200),
         ("/", (*anna, "--tls-max", "1.1"), 0),
-        ("/metrics", ("--header", f"x: {'x' * 100_000}"), 431),
         ("/metrics", ("--header", f"x: {'x' * 10_000}"), 200),
     ]:
         assert curl(daemon, authority, path, *options) == expected, (path, str(options)[:80])
+    # Refused while it still speaks: the answer may be lost with the connection.
+    assert curl(daemon, authority, "/metrics", "--header", f"x: {'x' * 120_000}") in (431, 0)
     shown = web.request(f"{daemon.url}/config", headers={"Authorization": "Basic YW5uYTph"}, tls=trusting(authority)).text
     assert "$2y$" not in shown and 'anna = "<secret>"' in shown, shown
 

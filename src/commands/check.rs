@@ -23,7 +23,7 @@ use crate::process::exit_code::ExitCode;
     after_help = "Examples:\n  brinkwatch check orders\n  brinkwatch check --checkpoint /data/checkpoints/orders \
                         --bootstrap-servers broker1:9092 --output json\n\n\
                         Exit code: 0 nothing found, 1 a finding (loss, risk, a checkpoint that would not start), \
-                        3 something could not be read, even beside findings."
+                        3 something could not be read, or changed while it was read, even beside findings."
 )]
 pub struct CheckArgs {
     /// Names of configured queries; none: all

@@ -6,6 +6,7 @@ mod parquet;
 mod print;
 mod record;
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
@@ -21,7 +22,7 @@ use self::record::RecordArgs;
 use super::Ended;
 use super::config::ConfigSource;
 use super::output::OutputFormat;
-use super::targets::ensure_known;
+use super::targets::{ensure_known, unknown_topic};
 use crate::ledger::{Acknowledge, Desk, DeskError, Gap, RecoveryPath, RecoveryStatus, Settlement};
 use crate::process::clock;
 use crate::process::exit_code::ExitCode;
@@ -178,6 +179,7 @@ pub async fn run(args: &GapsArgs, out: &mut dyn Write) -> anyhow::Result<ExitCod
         GapsAction::Acknowledge(said) => {
             let said = said.said();
             let mut desk = ended(Desk::open_to_write(folder).await)?;
+            ensure_topic(&mut desk, &said).await?;
             let clusters = ended(desk.acknowledge(&said, clock::now()).await)?;
             writeln!(out, "acknowledged; the next round of {} hears of it", clusters.join(", "))?;
         }
@@ -193,6 +195,16 @@ async fn of_query(source: &ConfigSource, folder: &Path, query: Option<&str>) -> 
         gaps.retain(|gap| gap.stream_name == query);
     }
     Ok(gaps)
+}
+
+/// A state is released for a topic that the query is remembered with, and for no other: a mistyped name would release
+/// nothing, and say that it did.
+async fn ensure_topic(desk: &mut Desk, said: &Acknowledge) -> anyhow::Result<()> {
+    let Some(topic) = &said.topic else { return Ok(()) };
+    let memories = ended(desk.remembered(&said.query).await)?;
+    let known: BTreeSet<String> =
+        memories.values().flat_map(|memory| memory.topics.keys().map(ToString::to_string)).collect();
+    if known.is_empty() || known.contains(topic) { Ok(()) } else { Err(unknown_topic(topic, known.iter())) }
 }
 
 impl GapsAction {

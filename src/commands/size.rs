@@ -2,7 +2,7 @@
 
 mod print;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::time::Duration;
 
@@ -12,19 +12,19 @@ use self::print::Row;
 use super::config::ConfigSource;
 use super::look::{look, unseen};
 use super::output::OutputFormat;
-use super::targets::{Asked, ByHand};
+use super::targets::{Asked, ByHand, unknown_topic};
 use crate::judgement::QueryVerdict;
 use crate::measures::{Moment, Offset, TopicName, TopicPartition};
 use crate::process::exit_code::ExitCode;
 use crate::readers::FirstSince;
 use crate::recovery::{Observed, Outage, could_be_down, size};
-use crate::retention::{Policy, TopicReading, TopicSight};
+use crate::retention::{Policy, SetBy, TopicReading, TopicSight};
 use crate::rounds::{ClusterState, ClusterTarget, QueryTarget};
 
 /// What `brinkwatch size` takes.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  brinkwatch size orders --outage 72h\n\n\
-                        Exit code: 0 everything survives, 1 something does not, 2 no such query, 3 something could not be \
+                        Exit code: 0 everything survives, 1 something does not, 2 no such query or topic, 3 something could not be \
                         told or read, 78 invalid configuration.")]
 pub struct SizeArgs {
     /// Names of configured queries; none: all
@@ -61,8 +61,16 @@ pub async fn run(args: &SizeArgs, out: &mut dyn Write) -> anyhow::Result<ExitCod
     let asked = Asked { queries: &args.queries, source: &args.source, by_hand: &args.by_hand, timeout: args.timeout };
     let (config, is_complete) = asked.config().await?;
     let targets = asked.targets_of(&config)?;
-    let answers = futures::future::join_all(targets.iter().map(|target| of_cluster(args, target))).await;
-    let mut rows: Vec<Row> = answers.into_iter().flatten().collect();
+    let mut read = BTreeSet::new();
+    let mut rows: Vec<Row> = Vec::new();
+    for (of_cluster, topics) in futures::future::join_all(targets.iter().map(|target| of_cluster(args, target))).await {
+        rows.extend(of_cluster);
+        read.extend(topics);
+    }
+    // "Everything survives" must not be said of a name that was mistyped.
+    if let Some(topic) = args.topic.as_ref().filter(|_| rows.is_empty()) {
+        return Err(unknown_topic(topic, read.iter()));
+    }
     rows.sort_by_key(Row::tightness);
     print::write(&rows, args.output, out)?;
     let survives = |row: &Row| row.answer.as_ref().ok().and_then(|sized| sized.survives);
@@ -73,9 +81,10 @@ pub async fn run(args: &SizeArgs, out: &mut dyn Write) -> anyhow::Result<ExitCod
     })
 }
 
-async fn of_cluster(args: &SizeArgs, target: &ClusterTarget) -> Vec<Row> {
+/// The answers, and every topic that is read on the cluster.
+async fn of_cluster(args: &SizeArgs, target: &ClusterTarget) -> (Vec<Row>, BTreeSet<String>) {
     let found = look(target, ClusterState::default(), args.timeout).await;
-    let mut rows = Vec::new();
+    let (mut rows, mut read) = (Vec::new(), BTreeSet::new());
     for ((query, poll), verdict) in target.queries.iter().zip(&found.checkpoints).zip(&found.verdicts) {
         let row = |topic: &str, why: String| Row::unread(query, &target.name, topic, why);
         let cluster = match (&found.cluster, &poll.outcome) {
@@ -89,6 +98,7 @@ async fn of_cluster(args: &SizeArgs, target: &ClusterTarget) -> Vec<Row> {
             }
             (Ok(cluster), Ok(_)) => cluster,
         };
+        read.extend(verdict.topics.keys().map(ToString::to_string));
         let length = args.outage.unwrap_or(query.settings.max_outage);
         let names =
             verdict.topics.keys().filter(|name| args.topic.as_deref().is_none_or(|topic| topic == name.as_ref()));
@@ -102,7 +112,7 @@ async fn of_cluster(args: &SizeArgs, target: &ClusterTarget) -> Vec<Row> {
             }
         }
     }
-    rows
+    (rows, read)
 }
 
 /// What the log had got to before so much time.
@@ -155,9 +165,16 @@ fn sized(
         topic: name.to_string(),
         outage: length,
         policy,
+        set_by: set_by(topic),
         answer: Ok(size(policy, &partitions, &outage, now)),
         from_now: could_be_down(deadline, now),
     }
+}
+
+/// Who set `retention.ms` and `retention.bytes`.
+fn set_by(topic: &TopicReading) -> [Option<SetBy>; 2] {
+    let limits = topic.limits.as_ref().and_then(|limits| limits.as_ref().ok());
+    limits.map_or([None; 2], |limits| [limits.retention_ms_set_by, limits.retention_bytes_set_by])
 }
 
 /// From where to count, and from when. A log that is younger than the outage is counted from its first record; nothing

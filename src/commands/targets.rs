@@ -176,15 +176,19 @@ pub(super) async fn ensure_known(
 
 /// Says that there is no such query, with the names that are most like it.
 pub(super) fn unknown_query<'a>(asked: &str, known: impl Iterator<Item = &'a String>) -> anyhow::Error {
-    let near = nearest(asked, known);
-    let hint = match near.as_slice() {
-        [] => String::new(),
-        names => {
-            format!("; did you mean {}?", names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(" or "))
-        }
-    };
-    anyhow!("no query {asked:?} is configured or found{hint}")
+    anyhow!("no query {asked:?} is configured or found{}", did_you_mean(asked, known))
         .context(Ended::with(ExitCode::Usage, "there is no such query"))
+}
+
+/// Says that no query of those that are meant reads the topic, with the names that are most like it.
+pub(super) fn unknown_topic<'a>(asked: &str, known: impl Iterator<Item = &'a String>) -> anyhow::Error {
+    anyhow!("no query that is meant reads topic {asked:?}{}", did_you_mean(asked, known))
+        .context(Ended::with(ExitCode::Usage, "there is no such topic"))
+}
+
+fn did_you_mean<'a>(asked: &str, known: impl Iterator<Item = &'a String>) -> String {
+    let near: Vec<String> = nearest(asked, known).iter().map(|name| format!("{name:?}")).collect();
+    if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(" or ")) }
 }
 
 /// The same way as a configuration file's, so that both are checked and mean the same.

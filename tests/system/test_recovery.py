@@ -213,13 +213,16 @@ def test_size_tells_what_survives(incident, broker):
     done = orders.command("size", "orders", "--outage", "72h", "--output", "json")
     [said] = done.json()["topics"]
     assert (done.code, said["survives"], said["limit"]) == (1, False, "time")
+    assert (said["retention_ms_set_by"], said["retention_bytes_set_by"]) == ("topic", "default")
     assert said["needs_retention_ms"] >= 72 * 60 * MINUTE_MS
-    orders.config.query("orders-again", orders.checkpoint)
+    shutil.copytree(orders.checkpoint, orders.folder / "again")
+    orders.config.query("orders-again", orders.folder / "again")
     fleet = orders.command("size", "--outage", "72h", "--output", "json").json()["topics"]
     assert sorted(one["query"] for one in fleet) == ["orders", "orders-again"]
     of_topic = orders.command("size", "--topic", orders.topic, "--output", "json").json()["topics"]
     assert {one["topic"] for one in of_topic} == {orders.topic} and len(of_topic) == 2
-    assert orders.command("size", "--topic", "another", "--output", "json").json()["topics"] == []
+    mistyped = orders.command("size", "--topic", f"{orders.topic}s")
+    assert (mistyped.code, mistyped.out) == (2, "") and f'did you mean "{orders.topic}"' in mistyped.err, mistyped
     broker.alter_config(orders.topic, retention_ms=said["needs_retention_ms"])
     longer = wait_until(lambda: orders.command("size", "orders", "--outage", "72h").code == 0, 30, "it survives")
     assert longer

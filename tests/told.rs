@@ -21,11 +21,15 @@ fn texts() -> Vec<(String, String)> {
     for rule in groups(&Inputs::default()).iter().flat_map(|group| &group.rules) {
         texts.push((rule.alert.to_owned(), rule.description.to_owned()));
     }
-    for command in CommandLine::command().get_subcommands() {
-        let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-        texts.push((format!("help of {}", command.get_name()), examples));
-    }
+    examples(&CommandLine::command(), &mut texts);
     texts
+}
+
+/// What the help of every command, and of those below it, ends with.
+fn examples(command: &clap::Command, texts: &mut Vec<(String, String)>) {
+    let told = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    texts.push((format!("help of {}", command.get_name()), told));
+    command.get_subcommands().for_each(|below| examples(below, texts));
 }
 
 /// Lines of code that begin with the program's name, and pieces between backticks that do.

@@ -18,7 +18,7 @@ use crate::measures::{Moment, Offset, TopicName, TopicPartition};
 use crate::process::exit_code::ExitCode;
 use crate::readers::FirstSince;
 use crate::recovery::{Observed, Outage, could_be_down, size};
-use crate::retention::{Policy, TopicReading, TopicSight};
+use crate::retention::{Policy, SetBy, TopicReading, TopicSight};
 use crate::rounds::{ClusterState, ClusterTarget, QueryTarget};
 
 /// What `brinkwatch size` takes.
@@ -165,9 +165,16 @@ fn sized(
         topic: name.to_string(),
         outage: length,
         policy,
+        set_by: set_by(topic),
         answer: Ok(size(policy, &partitions, &outage, now)),
         from_now: could_be_down(deadline, now),
     }
+}
+
+/// Who set `retention.ms` and `retention.bytes`.
+fn set_by(topic: &TopicReading) -> [Option<SetBy>; 2] {
+    let limits = topic.limits.as_ref().and_then(|limits| limits.as_ref().ok());
+    limits.map_or([None; 2], |limits| [limits.retention_ms_set_by, limits.retention_bytes_set_by])
 }
 
 /// From where to count, and from when. A log that is younger than the outage is counted from its first record; nothing

@@ -14,7 +14,7 @@ use crate::metrics::snapshot::Publishing;
 use crate::readers::kafka::{AccessError, KafkaOptions, KafkaReader, OpenError, check_access};
 use crate::readers::stores::StoreError;
 use crate::readers::{BrokerReader, CheckpointReader};
-use crate::retention::Limits;
+use crate::retention::{Limits, SetBy};
 use crate::rounds::{ClusterTarget, QueryTarget, SourceFilter};
 
 /// What the configuration asks for and cannot be built.
@@ -89,7 +89,9 @@ pub fn cluster_reader(name: &str, cluster: &Cluster) -> Result<Arc<dyn BrokerRea
         let limits = Limits {
             cleanup_policy: given.cleanup_policy.map(|policy| policy.label().to_owned()),
             retention_ms: given.retention_ms,
+            retention_ms_set_by: given.retention_ms.map(|_| SetBy::Hand),
             retention_bytes: given.retention_bytes,
+            retention_bytes_set_by: given.retention_bytes.map(|_| SetBy::Hand),
             ..Limits::default()
         };
         (TopicName::from(topic.as_str()), limits)

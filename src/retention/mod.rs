@@ -8,6 +8,7 @@ mod ratio;
 mod reading;
 mod proofs;
 mod search;
+mod set_by;
 
 pub use deadline::{Deadline, deadline, oldest_unread};
 pub use forecast::{Sample, Threat, forecast, lifetime_by_size};
@@ -16,6 +17,7 @@ pub use proofs::Proofs;
 pub use ratio::{Standing, float, ratio, size_at_work};
 pub use reading::{Age, ClusterReading, Limits, PartitionReading, Right, TopicId, TopicReading, TopicSight};
 pub use search::Search;
+pub use set_by::SetBy;
 
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::set_by::SetBy;
 use crate::measures::{Moment, Offset, TopicName, TopicPartition, Unread};
 
 /// A topic's identity: sixteen bytes that change when a topic is deleted and made again.
@@ -96,8 +97,12 @@ pub struct Limits {
     pub cleanup_policy: Option<String>,
     /// `retention.ms`; negative is no limit.
     pub retention_ms: Option<i64>,
+    /// Who set it; absent where the broker does not say.
+    pub retention_ms_set_by: Option<SetBy>,
     /// `retention.bytes`; negative is no limit.
     pub retention_bytes: Option<i64>,
+    /// Who set it; absent where the broker does not say.
+    pub retention_bytes_set_by: Option<SetBy>,
     /// `message.timestamp.type` is `LogAppendTime`.
     pub log_append_time: Option<bool>,
     /// `remote.storage.enable`.

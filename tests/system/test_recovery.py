@@ -213,6 +213,7 @@ def test_size_tells_what_survives(incident, broker):
     done = orders.command("size", "orders", "--outage", "72h", "--output", "json")
     [said] = done.json()["topics"]
     assert (done.code, said["survives"], said["limit"]) == (1, False, "time")
+    assert (said["retention_ms_set_by"], said["retention_bytes_set_by"]) == ("topic", "default")
     assert said["needs_retention_ms"] >= 72 * 60 * MINUTE_MS
     shutil.copytree(orders.checkpoint, orders.folder / "again")
     orders.config.query("orders-again", orders.folder / "again")

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::commands::output::{Align, OutputFormat, Rows, printable};
 use crate::recovery::{Keeps, Sized, word};
-use crate::retention::{Limit, Policy, Ruling};
+use crate::retention::{Limit, Policy, Ruling, SetBy};
 use crate::rounds::QueryTarget;
 
 /// Raised when a field changes its meaning or goes away.
@@ -20,6 +20,8 @@ pub(super) struct Row {
     pub topic: String,
     pub outage: Duration,
     pub policy: Policy,
+    /// Who set `retention.ms` and `retention.bytes`.
+    pub set_by: [Option<SetBy>; 2],
     pub answer: Result<Sized, String>,
     pub from_now: Option<Keeps>,
 }
@@ -32,6 +34,7 @@ impl Row {
             topic: topic.to_owned(),
             outage: query.settings.max_outage,
             policy: Policy::UNKNOWN,
+            set_by: [None; 2],
             answer: Err(why),
             from_now: None,
         }
@@ -81,7 +84,9 @@ fn document(row: &Row) -> Value {
         "topic": row.topic,
         "outage_seconds": row.outage.as_secs(),
         "retention_ms": limit(row.policy.time, |time| json!(u64::try_from(time.as_millis()).ok())),
+        "retention_ms_set_by": row.set_by[0].map(SetBy::label),
         "retention_bytes": limit(row.policy.size, |bytes| json!(bytes)),
+        "retention_bytes_set_by": row.set_by[1].map(SetBy::label),
         "limit": sized.map(|sized| sized.ruling.label()),
         "offsets_per_second": sized.and_then(|sized| sized.rate),
         "kept_by_time": sized.map_or(Value::Null, |sized| keeps(sized.by_time)),

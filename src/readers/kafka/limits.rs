@@ -1,16 +1,15 @@
 //! What limits a topic's retention, read more rarely than offsets.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use super::faults;
-use super::librdkafka::{CallError, describe_configs};
+use super::librdkafka::{CallError, Setting, Settings, describe_configs};
 use super::lookups::Pass;
 use super::memory::Memory;
 use crate::measures::{Reason, TopicName, Unread};
-use crate::retention::{Limits, TopicId};
+use crate::retention::{Limits, SetBy, TopicId};
 
 const CHUNK: usize = 100;
 const CALL: Duration = Duration::from_secs(3);
@@ -109,17 +108,20 @@ fn remember(
     topic.limits = Some(KnownLimits { topic_id, good, failure, asked });
 }
 
-fn read_row(row: &Result<BTreeMap<String, String>, CallError>) -> Result<Limits, Unread> {
+fn read_row(row: &Result<Settings, CallError>) -> Result<Limits, Unread> {
     let settings = row.as_ref().map_err(faults::unread)?;
     if settings.is_empty() {
         return Err(lacking());
     }
-    let text = |key: &str| settings.get(key).cloned();
-    let number = |key: &str| settings.get(key).and_then(|value| value.parse().ok());
+    let text = |key: &str| settings.get(key).map(|setting| setting.value.clone());
+    let number = |key: &str| settings.get(key).and_then(|Setting { value, .. }| value.parse().ok());
+    let set_by = |key: &str| settings.get(key).and_then(|setting| SetBy::of(setting.source));
     Ok(Limits {
         cleanup_policy: text("cleanup.policy"),
         retention_ms: number("retention.ms"),
+        retention_ms_set_by: set_by("retention.ms"),
         retention_bytes: number("retention.bytes"),
+        retention_bytes_set_by: set_by("retention.bytes"),
         log_append_time: text("message.timestamp.type").map(|kind| kind == "LogAppendTime"),
         tiered: text("remote.storage.enable").map(|enabled| enabled == "true"),
     })
@@ -134,7 +136,11 @@ fn filled(told: Limits, by_hand: &Limits) -> Limits {
     Limits {
         cleanup_policy: told.cleanup_policy.or_else(|| by_hand.cleanup_policy.clone()),
         retention_ms: told.retention_ms.or(by_hand.retention_ms),
+        retention_ms_set_by: told.retention_ms.map_or(by_hand.retention_ms_set_by, |_| told.retention_ms_set_by),
         retention_bytes: told.retention_bytes.or(by_hand.retention_bytes),
+        retention_bytes_set_by: told
+            .retention_bytes
+            .map_or(by_hand.retention_bytes_set_by, |_| told.retention_bytes_set_by),
         log_append_time: told.log_append_time.or(by_hand.log_append_time),
         tiered: told.tiered.or(by_hand.tiered),
     }
@@ -142,6 +148,8 @@ fn filled(told: Limits, by_hand: &Limits) -> Limits {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     const ID: Option<TopicId> = Some(TopicId([1; 16]));
@@ -201,25 +209,30 @@ mod tests {
 
     #[test]
     fn a_setting_that_is_not_named_stays_unknown() {
-        let settings = |pairs: &[(&str, &str)]| {
-            Ok(pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect())
+        let settings = |rows: &[(&str, &str, i32)]| {
+            let row = |(key, value, source): &(&str, &str, i32)| {
+                ((*key).to_owned(), Setting { value: (*value).to_owned(), source: *source })
+            };
+            Ok(rows.iter().map(row).collect::<Settings>())
         };
         let full = settings(&[
-            ("cleanup.policy", "compact,delete"),
-            ("retention.ms", "-1"),
-            ("retention.bytes", "1048576"),
-            ("message.timestamp.type", "CreateTime"),
-            ("remote.storage.enable", "false"),
+            ("cleanup.policy", "compact,delete", 1),
+            ("retention.ms", "-1", 4),
+            ("retention.bytes", "1048576", 1),
+            ("message.timestamp.type", "CreateTime", 5),
+            ("remote.storage.enable", "false", 5),
         ]);
         let expected = Limits {
             cleanup_policy: Some("compact,delete".to_owned()),
             retention_ms: Some(-1),
+            retention_ms_set_by: Some(SetBy::Brokers),
             retention_bytes: Some(1_048_576),
+            retention_bytes_set_by: Some(SetBy::Topic),
             log_append_time: Some(false),
             tiered: Some(false),
         };
         assert_eq!(read_row(&full), Ok(expected));
-        assert_eq!(read_row(&settings(&[("retention.ms", "5")])), Ok(limits(5)));
+        assert_eq!(read_row(&settings(&[("retention.ms", "5", 99)])), Ok(limits(5)));
         assert_eq!(read_row(&settings(&[])).unwrap_err().reason, Reason::Unsupported);
         assert_eq!(read_row(&Err(CallError::of(29))).unwrap_err().reason, Reason::Denied);
     }

@@ -223,3 +223,25 @@ fn without_a_ledger_no_command_asks_one() {
         assert_eq!(told.iter().filter(asks).collect::<Vec<_>>(), Vec::<&Vec<String>>::new(), "{state}");
     }
 }
+
+#[test]
+fn a_limit_that_the_topic_takes_from_its_brokers_is_not_put_back_but_taken_away() {
+    use crate::retention::{SetBy, TopicSight};
+    for (set_by, said) in [
+        (None, "Put 604800000 back"),
+        (Some(SetBy::Topic), "Put 604800000 back"),
+        (Some(SetBy::Brokers), "--delete-config retention.ms"),
+        (Some(SetBy::Default), "--delete-config retention.ms"),
+    ] {
+        let mut round = fixture::round();
+        for topic in round.reading.topics.values_mut() {
+            if let TopicSight::Seen(seen) = topic
+                && let Some(Ok(limits)) = &mut seen.limits
+            {
+                limits.retention_ms_set_by = set_by;
+            }
+        }
+        let text = Served::with(round).get("/queries/orders-enriched").text();
+        assert!(text.contains(said), "{set_by:?}\n{text}");
+    }
+}

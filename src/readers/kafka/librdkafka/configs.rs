@@ -16,7 +16,15 @@ use super::{CallError, Owned, c_name, options, queue, result, text, view};
 use crate::measures::TopicName;
 
 /// The settings of one topic by name; one that the broker keeps to itself is absent.
-pub(in super::super) type Settings = BTreeMap<String, String>;
+pub(in super::super) type Settings = BTreeMap<String, Setting>;
+
+/// A setting in force.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in super::super) struct Setting {
+    pub(in super::super) value: String,
+    /// The number of its source, as Kafka's protocol has it.
+    pub(in super::super) source: i32,
+}
 
 /// Each topic's answer.
 pub(in super::super) type Rows = BTreeMap<TopicName, Result<Settings, CallError>>;
@@ -88,7 +96,10 @@ unsafe fn row_of(
 ) -> Result<Settings, CallError> {
     type AsEnum = unsafe extern "C" fn(*const raw::rd_kafka_ConfigResource_t) -> raw::rd_kafka_resp_err_t;
     type AsNumber = unsafe extern "C" fn(*const raw::rd_kafka_ConfigResource_t) -> c_int;
-    // SAFETY: the caller's promise; the enum is a C int, read as one; a value that the broker hides is null.
+    type Source = unsafe extern "C" fn(*const raw::rd_kafka_ConfigEntry_t) -> raw::rd_kafka_ConfigSource_t;
+    type SourceNumber = unsafe extern "C" fn(*const raw::rd_kafka_ConfigEntry_t) -> c_int;
+    // SAFETY: the caller's promise; the enums are C ints, read as such, since brokers send numbers that no list has; a
+    // value that the broker hides is null.
     unsafe {
         let code = mem::transmute::<AsEnum, AsNumber>(raw::rd_kafka_ConfigResource_error)(resource);
         if code != 0 {
@@ -101,7 +112,8 @@ unsafe fn row_of(
             let name = text(raw::rd_kafka_ConfigEntry_name(*entry));
             let value = raw::rd_kafka_ConfigEntry_value(*entry);
             if keys.contains(&name.as_str()) && !value.is_null() {
-                settings.insert(name, text(value));
+                let source = mem::transmute::<Source, SourceNumber>(raw::rd_kafka_ConfigEntry_source)(*entry);
+                settings.insert(name, Setting { value: text(value), source });
             }
         }
         Ok(settings)

@@ -27,7 +27,7 @@ mod configs;
 mod offsets;
 mod topics;
 
-pub(super) use configs::describe_configs;
+pub(super) use configs::{Setting, Settings, describe_configs};
 pub(super) use offsets::{Asked, Found, Isolation, Rows, Spec, ends, list_offsets};
 pub(super) use topics::{Described, describe_topics};
 

@@ -5,26 +5,35 @@ use std::time::Duration;
 use super::command::shell;
 use super::{Case, Command, Step, with};
 use crate::judgement::Deadline;
-use crate::retention::TopicSight;
+use crate::retention::{SetBy, TopicSight};
 use crate::web::words::duration;
 
 /// A longer retention, for the topic of which data goes first. Nothing where no limit of time is known.
 pub(super) fn stop_the_clock(case: &Case<'_>, title: &str) -> Step {
-    let mut topics: Vec<(Option<Deadline>, &str, i64)> = Vec::new();
+    let mut topics: Vec<(Option<Deadline>, &str, i64, bool)> = Vec::new();
     for (name, topic) in &case.verdict.topics {
         let Some(TopicSight::Seen(seen)) = case.round.reading.topics.get(name) else { continue };
-        let limit = seen.limits.as_ref().and_then(|limits| limits.as_ref().ok()).and_then(|limits| limits.retention_ms);
-        if let Some(limit) = limit.filter(|limit| *limit > 0 && topic.lag != Some(0)) {
+        let Some(limits) = seen.limits.as_ref().and_then(|limits| limits.as_ref().ok()) else { continue };
+        if let Some(limit) = limits.retention_ms.filter(|limit| *limit > 0 && topic.lag != Some(0)) {
             let gone = topic.lost.is_some_and(|lost| lost > 0);
-            topics.push((topic.deadline.filter(|_| !gone), name, limit));
+            let inherited = matches!(limits.retention_ms_set_by, Some(SetBy::Brokers | SetBy::Default));
+            topics.push((topic.deadline.filter(|_| !gone), name, limit, inherited));
         }
     }
-    let Some((_, topic, limit)) = topics.into_iter().min() else { return Step::default() };
+    let Some((_, topic, limit, inherited)) = topics.into_iter().min() else { return Step::default() };
     const HOUR: i64 = 3_600_000;
     let longer = (limit + limit / 2).div_euclid(HOUR) * HOUR + HOUR;
     let said = |millis: i64| duration(Duration::from_millis(u64::try_from(millis).unwrap_or(0)));
     let more = (longer - limit).saturating_mul(100) / limit;
     let setting = format!("retention.ms={longer}");
+    let undo = if inherited {
+        format!(
+            "The topic has no retention.ms of its own and takes {limit} from its brokers: when the query has caught up, \
+             take this one away again with --delete-config retention.ms."
+        )
+    } else {
+        format!("Put {limit} back when the query has caught up.")
+    };
     let words = [
         "kafka-configs.sh",
         "--bootstrap-server",
@@ -39,10 +48,7 @@ pub(super) fn stop_the_clock(case: &Case<'_>, title: &str) -> Step {
     ];
     Step {
         title: title.to_owned(),
-        text: format!(
-            "Works at once for data that is still there; deleted data does not come back. Put {limit} back when the query \
-             has caught up."
-        ),
+        text: format!("Works at once for data that is still there; deleted data does not come back. {undo}"),
         commands: vec![Command {
             effect: format!("changes the topic: {} instead of {}, about {more} % more disk", said(longer), said(limit)),
             changes: true,

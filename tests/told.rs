@@ -14,7 +14,10 @@ use clap::{CommandFactory, Parser};
 fn texts() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = vec![root.join("README.md"), root.join("deploy/prometheus/README.md")];
-    files.extend(fs::read_dir(root.join("deploy/runbooks")).unwrap().map(|entry| entry.unwrap().path()));
+    for folder in ["deploy", "deploy/runbooks"] {
+        let here = fs::read_dir(root.join(folder)).unwrap().map(|entry| entry.unwrap().path());
+        files.extend(here.filter(|path| path.extension().is_some_and(|extension| extension == "md")));
+    }
     let name = |path: &PathBuf| path.strip_prefix(root).unwrap().display().to_string();
     let mut texts: Vec<(String, String)> =
         files.iter().map(|path| (name(path), fs::read_to_string(path).unwrap())).collect();

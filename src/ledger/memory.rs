@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
 
+use super::desk::{DeskError, Settlement};
 use super::gap::{Gap, RecoveryStatus};
 use super::merge::merged;
 use super::seam::{Acknowledgement, Health, Ledger, Loaded, Remembered, RoundNotes};
@@ -79,6 +80,11 @@ impl Ledger for MemoryLedger {
         let mut gaps: Vec<Gap> = book.all().cloned().collect();
         gaps.sort_by_key(|gap| std::cmp::Reverse(gap.detected_at));
         ready(Some(gaps)).boxed()
+    }
+
+    /// Its records have no numbers.
+    fn settle(&self, id: i64, _settlement: Settlement) -> BoxFuture<'_, Result<Gap, DeskError>> {
+        ready(Err(DeskError::NoGap { id })).boxed()
     }
 
     fn remember(&self, round: RoundNotes) -> BoxFuture<'_, Remembered> {

@@ -5,6 +5,7 @@ use std::fmt::Debug;
 
 use futures::future::BoxFuture;
 
+use super::desk::{DeskError, Settlement};
 use super::gap::Gap;
 use super::pieces::Piece;
 use crate::judgement::{Event, QueryMemory};
@@ -28,6 +29,9 @@ pub trait Ledger: Send + Sync + Debug {
     /// Every gap, the newest record first, for a page; absent while the ledger does not answer. A round never waits for
     /// it.
     fn gaps(&self) -> BoxFuture<'_, Option<Vec<Gap>>>;
+
+    /// Writes down what became of a gap, for a person at a page: what the command does.
+    fn settle(&self, id: i64, settlement: Settlement) -> BoxFuture<'_, Result<Gap, DeskError>>;
 
     /// Remembers a round, whole or not at all.
     fn remember(&self, round: RoundNotes) -> BoxFuture<'_, Remembered>;

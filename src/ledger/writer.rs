@@ -17,7 +17,7 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::time::timeout;
 use tracing::{error, info, warn};
 
-use super::desk::{Desk, DeskError};
+use super::desk::{Desk, DeskError, Settlement};
 use super::gap::Gap;
 use super::lock;
 use super::memory::Book;
@@ -152,6 +152,15 @@ impl Ledger for FileLedger {
             heard.ok().flatten().unwrap_or_default()
         }
         .boxed()
+    }
+
+    fn settle(&self, id: i64, settlement: Settlement) -> BoxFuture<'_, Result<Gap, DeskError>> {
+        let write = async move {
+            let folder = self.reading.lock().await;
+            Desk::open_to_write(&folder).await?.settle(id, &settlement).await
+        };
+        let silent = || DeskError::Use(sqlx::Error::PoolTimedOut);
+        async move { timeout(PATIENCE, write).await.unwrap_or_else(|_| Err(silent())) }.boxed()
     }
 
     /// By a connection of its own, for which the writer does not wait.

@@ -24,7 +24,7 @@ use std::sync::{Arc, Weak};
 
 use arc_swap::ArcSwap;
 use axum::Router;
-use axum::extract::{Query, State};
+use axum::extract::{DefaultBodyLimit, Query, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::{from_fn, from_fn_with_state, map_response};
 use axum::response::{IntoResponse, Response};
@@ -159,6 +159,7 @@ pub fn router(state: WebState) -> Router {
         .route("/", get(pages::fleet))
         .route("/queries/{query}", get(pages::query))
         .route("/gaps", get(pages::gaps))
+        .route("/gaps/settle", post(pages::settle).layer(DefaultBodyLimit::max(LARGEST_FORM)))
         .route("/assets/brinkwatch.css", get(pages::style))
         .route("/config", get(config))
         .route("/rules", get(rules))
@@ -181,6 +182,9 @@ pub fn router(state: WebState) -> Router {
         .layer(map_response(guard))
         .with_state(state)
 }
+
+/// Ten thousand gaps, each with a long number.
+const LARGEST_FORM: usize = 256 * 1_024;
 
 /// No page may load or run anything but its own style, whatever text got into it.
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; \

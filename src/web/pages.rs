@@ -10,6 +10,7 @@ mod partitions;
 mod picture;
 mod query;
 mod row;
+mod settle;
 mod steps;
 mod tone;
 
@@ -22,6 +23,7 @@ use axum::response::{IntoResponse, Response};
 
 #[cfg(test)]
 pub(in crate::web) use self::fleet::encode;
+pub(in crate::web) use self::settle::settle;
 pub(in crate::web) use self::tone::tone;
 use super::WebState;
 use super::words::{clock, clock_in_full, rfc3339};
@@ -59,6 +61,7 @@ pub(super) async fn query(
         brokers: &settings.brokers,
         options: state.options(),
         remembers: state.ledger().is_some_and(|ledger| ledger.keeps_memories()),
+        settles: settings.access.knows_callers(),
     };
     match query::page(&rounds, &name, &question, &around, now) {
         Some(page) => html(StatusCode::OK, &page),
@@ -71,7 +74,8 @@ pub(super) async fn gaps(State(state): State<WebState>, Query(question): Query<g
     let now = state.now();
     let frame = Frame::new("gaps", &state.board().snapshot(now), now);
     let gaps = state.gaps().await;
-    html(StatusCode::OK, &gaps::page(frame, gaps.as_deref(), &question, state.options(), now))
+    let settles = state.settings().access.knows_callers();
+    html(StatusCode::OK, &gaps::page(frame, gaps.as_deref(), &question, state.options(), settles, now))
 }
 
 /// The one style sheet.

@@ -41,7 +41,8 @@ pub(super) struct Limits {
     pub(super) silence: Duration,
     /// Without taking a byte for so long, a client is cut off.
     pub(super) stall: Duration,
-    /// Bytes of a question's head: all that a browser behind some proxies sends, several times over.
+    /// Bytes of a question's head, give or take what one read brings: all that a browser behind some proxies sends,
+    /// several times over.
     pub(super) head: usize,
 }
 

@@ -5,6 +5,7 @@ mod commands;
 mod gaps;
 mod hostile;
 mod large;
+mod settle;
 
 use std::io::Read;
 use std::net::SocketAddr;
@@ -14,7 +15,7 @@ use futures::future::BoxFuture;
 
 use super::*;
 use crate::judgement::QueryState;
-use crate::ledger::{Acknowledgement, Loaded, MemoryLedger, Remembered, RoundNotes};
+use crate::ledger::{Acknowledgement, DeskError, Loaded, MemoryLedger, Remembered, RoundNotes, Settlement};
 use crate::metrics::fixture::{self, NOW, partition, verdict};
 use crate::metrics::snapshot::{ClusterRound, QueryRound};
 
@@ -68,6 +69,10 @@ impl Ledger for Kept {
         self.0.gaps()
     }
 
+    fn settle(&self, id: i64, settlement: Settlement) -> BoxFuture<'_, Result<Gap, DeskError>> {
+        self.0.settle(id, settlement)
+    }
+
     fn remember(&self, round: RoundNotes) -> BoxFuture<'_, Remembered> {
         self.0.remember(round)
     }
@@ -75,10 +80,10 @@ impl Ledger for Kept {
 
 impl Served {
     fn empty() -> Self {
-        Self::over(Arc::new(MemoryLedger::default()))
+        Self::over(|_| Arc::new(MemoryLedger::default()))
     }
 
-    fn over(ledger: Arc<dyn Ledger>) -> Self {
+    fn over(ledger: impl FnOnce(&tokio::runtime::Runtime) -> Arc<dyn Ledger>) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let (board, stopping, shutdown) =
             (Arc::new(Board::default()), CancellationToken::new(), CancellationToken::new());
@@ -96,6 +101,7 @@ impl Served {
             rules,
             enable_reload: false,
         };
+        let ledger = ledger(&runtime);
         let settings = Arc::new(ArcSwap::from_pointee(settings));
         let state = WebState::new(Sources {
             board: Arc::clone(&board),
@@ -118,7 +124,7 @@ impl Served {
 
     /// A ledger outlives the process.
     fn keeping(round: ClusterRound) -> Self {
-        Self::showing(round, Self::over(Arc::new(Kept::default())))
+        Self::showing(round, Self::over(|_| Arc::new(Kept::default())))
     }
 
     fn showing(round: ClusterRound, served: Self) -> Self {

@@ -9,7 +9,7 @@ use futures::future::{BoxFuture, ready};
 use super::*;
 use crate::checkpoint::CheckpointReading;
 use crate::judgement::{EventKind, QueryMemory, QuerySettings};
-use crate::ledger::{Acknowledgement, Health, Loaded, Remembered, RoundNotes};
+use crate::ledger::{Acknowledgement, DeskError, Health, Loaded, Remembered, RoundNotes, Settlement};
 use crate::measures::{Moment, Offset, Reason, TopicPartition, Unread};
 use crate::metrics::snapshot::{ClusterRound, Publishing};
 use crate::process::clock;
@@ -95,6 +95,10 @@ impl Ledger for Counting {
 
     fn acknowledgements(&self, _: &str) -> BoxFuture<'_, Vec<Acknowledgement>> {
         ready(Vec::new()).boxed()
+    }
+
+    fn settle(&self, id: i64, _: Settlement) -> BoxFuture<'_, Result<crate::ledger::Gap, DeskError>> {
+        ready(Err(DeskError::NoGap { id })).boxed()
     }
 
     fn remember(&self, _: RoundNotes) -> BoxFuture<'_, Remembered> {

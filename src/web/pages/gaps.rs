@@ -8,7 +8,8 @@ use serde::Deserialize;
 
 use super::fleet::encode;
 use super::row::number;
-use super::steps::{Command, reads};
+use super::settle::SettleForm;
+use super::steps::{Command, reads, resolve};
 use super::{Fact, Frame, Line, Stamp, address};
 use crate::judgement::Certainty;
 use crate::ledger::{Gap, RecoveryPath, RecoveryStatus};
@@ -60,6 +61,7 @@ pub(super) struct GapsPage {
     groups: Vec<Group>,
     pager: Option<super::Pager>,
     commands: Vec<Command>,
+    settles: bool,
 }
 
 /// Records of one query, topic and fate.
@@ -84,14 +86,16 @@ struct Group {
     path: String,
     by: String,
     open: bool,
+    form: Option<SettleForm>,
 }
 
-/// `None` of gaps: the ledger does not answer.
+/// `None` of gaps: the ledger does not answer. With `settles` there are forms to settle them.
 pub(super) fn page(
     frame: Frame,
     gaps: Option<&[Gap]>,
     question: &Question,
     options: &[String],
+    settles: bool,
     now: Moment,
 ) -> GapsPage {
     let all = gaps.unwrap_or_default();
@@ -124,12 +128,19 @@ pub(super) fn page(
         certainties: Certainty::ALL.iter().map(|each| (each.label(), each.label() == question.certainty)).collect(),
         known: gaps.is_some(),
         none_at_all: all.is_empty(),
-        groups: groups.iter().filter_map(|group| shown(group, now)).collect(),
+        groups: groups.iter().filter_map(|group| shown(group, settles, now)).collect(),
         pager,
-        commands: vec![reads(
-            &[&["brinkwatch", "gaps", "list", "--all", "--output", "csv"].map(str::to_owned)[..], options].concat(),
-        )],
+        commands: commands(all, options, settles),
+        settles,
     }
+}
+
+fn commands(all: &[Gap], options: &[String], settles: bool) -> Vec<Command> {
+    let open = all.iter().filter(|gap| gap.recovery_status == RecoveryStatus::Open);
+    let first = open.filter_map(|gap| gap.id).next().filter(|_| !settles);
+    let list = ["brinkwatch", "gaps", "list", "--all", "--output", "csv"].map(str::to_owned);
+    let list = reads(&[&list[..], options].concat());
+    std::iter::once(list).chain(first.map(|id| resolve(id, options))).collect()
 }
 
 fn facts(all: &[Gap], now: Moment) -> Vec<Fact> {
@@ -212,7 +223,7 @@ const fn class(status: RecoveryStatus) -> &'static str {
     }
 }
 
-fn shown(group: &[&Gap], now: Moment) -> Option<Group> {
+fn shown(group: &[&Gap], settles: bool, now: Moment) -> Option<Group> {
     let newest = group.iter().max_by_key(|gap| gap.detected_at)?;
     let oldest = group.iter().map(|gap| gap.detected_at).min()?;
     let open = newest.recovery_status == RecoveryStatus::Open;
@@ -247,6 +258,8 @@ fn shown(group: &[&Gap], now: Moment) -> Option<Group> {
         path: newest.recovery_path.map_or_else(String::new, |path| words::spoken(path.word())),
         by: newest.recorded_by.clone(),
         open,
+        form: SettleForm::of(&format!("{}, {}", newest.stream_name, newest.topic), group.iter().copied(), false)
+            .filter(|_| settles),
     })
 }
 

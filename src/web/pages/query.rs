@@ -13,7 +13,8 @@ use super::chart::{Axis, Chart, Curve, draw, headroom, lag};
 use super::fleet::encode;
 use super::partitions::{Asked, Topic, names, topics};
 use super::row::{Row, forecast, growth, lost, next_to_go, number, row};
-use super::steps::{Case, Never, Step, gap_lines, never, restart_words, steps};
+use super::settle::SettleForm;
+use super::steps::{Case, GAP_LINES, Never, Step, gap_lines, never, restart_words, steps};
 use super::tone::Tone;
 use super::{Fact, Frame, Line, Stamp};
 use crate::judgement::{Deadline, Outcome, QueryState, QueryVerdict};
@@ -44,6 +45,8 @@ pub(super) struct Around<'a> {
     pub(super) options: &'a [String],
     /// Whether what is remembered outlives the process, so that commands can read it.
     pub(super) remembers: bool,
+    /// Whether gaps can be settled here.
+    pub(super) settles: bool,
 }
 
 #[derive(Debug, Template)]
@@ -95,6 +98,7 @@ struct Gaps {
     said: String,
     lines: Vec<(Option<i64>, String)>,
     link: String,
+    form: Option<SettleForm>,
 }
 
 #[derive(Debug)]
@@ -207,21 +211,23 @@ fn side(
         problems: problems(query, verdict),
         rights: verdict.map(|verdict| missing_rights(round, verdict)).unwrap_or_default(),
         events: verdict.map(|verdict| events(verdict, now)).unwrap_or_default(),
-        gaps: gaps_of(gaps.as_deref(), name),
+        gaps: gaps_of(gaps.as_deref(), name, around.settles),
         row,
     }
 }
 
-fn gaps_of(gaps: Option<&[Gap]>, name: &str) -> Gaps {
-    let link = format!("/gaps?q={}", encode(name));
-    match gaps {
-        None => Gaps { said: "Not known: the ledger does not answer.".to_owned(), lines: Vec::new(), link },
-        Some([]) => Gaps { said: "No gap is recorded for this query.".to_owned(), lines: Vec::new(), link },
-        Some(gaps) => Gaps {
-            said: format!("{} recorded.", counted(number(gaps.len()), "gap is", "gaps are")),
-            lines: gap_lines(gaps),
-            link,
-        },
+fn gaps_of(gaps: Option<&[Gap]>, name: &str, settles: bool) -> Gaps {
+    let said = match gaps {
+        None => "Not known: the ledger does not answer.".to_owned(),
+        Some([]) => "No gap is recorded for this query.".to_owned(),
+        Some(gaps) => format!("{} recorded.", counted(number(gaps.len()), "gap is", "gaps are")),
+    };
+    let gaps = gaps.unwrap_or_default();
+    Gaps {
+        said,
+        lines: gap_lines(gaps),
+        link: format!("/gaps?q={}", encode(name)),
+        form: SettleForm::of(name, gaps.iter().take(GAP_LINES), true).filter(|_| settles),
     }
 }
 

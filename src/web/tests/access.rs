@@ -26,22 +26,22 @@ fn guarded(settings: AccessSettings) -> Served {
     served
 }
 
-fn users() -> BTreeMap<String, String> {
+pub(super) fn users() -> BTreeMap<String, String> {
     [("anna".to_owned(), bcrypt::hash("pass:word", 4).unwrap())].into()
 }
 
-fn basic(name_and_password: &str) -> String {
+pub(super) fn basic(name_and_password: &str) -> String {
     format!("Basic {}", BASE64_STANDARD.encode(name_and_password))
 }
 
-fn with_token(folder: &Path) -> AccessSettings {
+pub(super) fn with_token(folder: &Path) -> AccessSettings {
     let file = folder.join("token");
     std::fs::write(&file, "s3cret\n").unwrap();
     AccessSettings { token_file: Some(file), ..AccessSettings::default() }
 }
 
 impl Served {
-    fn change(&self, access: Access) {
+    pub(super) fn change(&self, access: Access) {
         let before = self.state.settings();
         self.settings.store(Arc::new(Settings {
             access: Arc::new(access),
@@ -52,7 +52,7 @@ impl Served {
         }));
     }
 
-    fn as_who(&self, method: &str, path: &str, authorization: &[&str]) -> Answer {
+    pub(super) fn as_who(&self, method: &str, path: &str, authorization: &[&str]) -> Answer {
         let mut request = ureq::http::Request::builder().method(method).uri(format!("http://{}{path}", self.address));
         for one in authorization {
             request = request.header("authorization", *one);

@@ -1,6 +1,6 @@
 //! Steps about the gap records.
 
-use super::command::changes_records;
+use super::command::{Command, changes_records};
 use super::{Case, Step, with};
 use crate::ledger::{Gap, RecoveryStatus};
 use crate::web::pages::row::{lost, number};
@@ -44,19 +44,28 @@ pub(super) fn on_record(case: &Case<'_>) -> Step {
 
 pub(super) fn settle(case: &Case<'_>) -> Step {
     let Some(id) = open_gaps(case).find_map(|gap| gap.id).filter(|_| case.remembers) else { return Step::default() };
-    let id = id.to_string();
-    let words = [&["gaps", "resolve", &id, "--path", "accept_gap", "--status", "accepted"], &SAID[..]].concat();
     with(
         "Write down what became of it",
         "For each gap, when it is done: how it was dealt with, and what shows it.",
-        vec![changes_records(&without_query(case, &words))],
+        vec![resolve(id, &case.subject.options)],
     )
 }
 
-/// A command about records, which have numbers of their own.
+/// Settles the gap with this number.
+pub(in crate::web::pages) fn resolve(id: i64, options: &[String]) -> Command {
+    let id = id.to_string();
+    let words = [&["gaps", "resolve", &id, "--path", "accept_gap", "--status", "accepted"], &SAID[..]].concat();
+    changes_records(&of_records(&words, options))
+}
+
 fn without_query(case: &Case<'_>, words: &[&str]) -> Vec<String> {
+    of_records(words, &case.subject.options)
+}
+
+/// A command about records, which have numbers of their own.
+fn of_records(words: &[&str], options: &[String]) -> Vec<String> {
     let words = words.iter().map(|word| (*word).to_owned());
-    ["brinkwatch".to_owned()].into_iter().chain(words).chain(case.subject.options.iter().cloned()).collect()
+    ["brinkwatch".to_owned()].into_iter().chain(words).chain(options.iter().cloned()).collect()
 }
 
 pub(super) fn acknowledge(case: &Case<'_>, text: &str) -> Step {
@@ -71,7 +80,7 @@ pub(super) fn acknowledge(case: &Case<'_>, text: &str) -> Step {
 }
 
 /// So many gaps stand on a query's page.
-const GAP_LINES: usize = 10;
+pub(in crate::web::pages) const GAP_LINES: usize = 10;
 
 /// The gaps of one query on one cluster, in short.
 pub(in crate::web::pages) fn gap_lines(gaps: &[Gap]) -> Vec<(Option<i64>, String)> {

@@ -14,18 +14,25 @@ use clap::{CommandFactory, Parser};
 fn texts() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = vec![root.join("README.md"), root.join("deploy/prometheus/README.md")];
-    files.extend(fs::read_dir(root.join("deploy/runbooks")).unwrap().map(|entry| entry.unwrap().path()));
+    for folder in ["deploy", "deploy/runbooks"] {
+        let here = fs::read_dir(root.join(folder)).unwrap().map(|entry| entry.unwrap().path());
+        files.extend(here.filter(|path| path.extension().is_some_and(|extension| extension == "md")));
+    }
     let name = |path: &PathBuf| path.strip_prefix(root).unwrap().display().to_string();
     let mut texts: Vec<(String, String)> =
         files.iter().map(|path| (name(path), fs::read_to_string(path).unwrap())).collect();
     for rule in groups(&Inputs::default()).iter().flat_map(|group| &group.rules) {
         texts.push((rule.alert.to_owned(), rule.description.to_owned()));
     }
-    for command in CommandLine::command().get_subcommands() {
-        let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-        texts.push((format!("help of {}", command.get_name()), examples));
-    }
+    examples(&CommandLine::command(), &mut texts);
     texts
+}
+
+/// What the help of every command, and of those below it, ends with.
+fn examples(command: &clap::Command, texts: &mut Vec<(String, String)>) {
+    let told = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    texts.push((format!("help of {}", command.get_name()), told));
+    command.get_subcommands().for_each(|below| examples(below, texts));
 }
 
 /// Lines of code that begin with the program's name, and pieces between backticks that do.

@@ -1,7 +1,7 @@
 //! Commands as a shell takes them.
 
 /// What a command is about: a configured query, or a checkpoint and brokers given by hand. Words are as the program
-/// gets them; [`line`] quotes them for a shell.
+/// gets them; [`line()`] quotes them for a shell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subject {
     /// The name under which it is answered and recorded.

@@ -113,6 +113,41 @@ fn a_missing_predecessor_is_told_from_asynchronous_progress_by_both_logs() {
     }
 }
 
+/// Where batches take about as long as the interval, asynchronous progress leaves out one here and there. A batch that
+/// is lost leaves its commit.
+#[test]
+fn batches_in_a_row_before_one_that_was_left_out_are_no_damage() {
+    let planned_ten = |rest: &str| format!("planned 10, committed {rest}");
+    let cases: &[(&[u64], &[u64], &str)] = &[
+        (
+            &[7, 8, 10],
+            &[7, 8],
+            "8, open, cannot tell; [gap_in_batches offsets/9]; 0: offsets/8 -> offsets/10, orders/0 90 -> 110",
+        ),
+        (&[7, 8, 10], &[7, 8, 10], "10, cannot tell; [gap_in_batches offsets/9]; 0: offsets/10, orders/0 110"),
+        (
+            &[7, 8, 10],
+            &[7, 8, 9],
+            "9, open, not restartable; [predecessor_missing offsets/9]; 0: offsets/8 -> offsets/10, orders/0 90 -> 110",
+        ),
+        (&[5, 7, 8, 10], &[5, 7, 8], "8, open, restartable; 0: offsets/8 -> offsets/10, orders/0 90 -> 110"),
+        // the oldest entry is deleted, and its commit not yet
+        (
+            &[8, 10],
+            &[6, 8],
+            "8, open, cannot tell; [gap_in_batches offsets/9]; 0: offsets/8 -> offsets/10, orders/0 90 -> 110",
+        ),
+        (
+            &[8, 10],
+            &[7, 8],
+            "8, open, not restartable; [predecessor_missing offsets/9]; 0: offsets/8 -> offsets/10, orders/0 90 -> 110",
+        ),
+    ];
+    for (offsets, commits, expected) in cases {
+        check(&with(offsets, commits), &planned_ten(expected));
+    }
+}
+
 #[test]
 fn a_newest_entry_that_makes_no_sense_leaves_the_one_before() {
     let empty =

@@ -188,9 +188,9 @@ async fn poll(stores: &mut Stores, watched: &Watched, polls: u64) -> Value {
     let mut seen = Seen::default();
     for number in 1..=polls {
         if number % FRESH_EVERY == 0 {
-            seen.read(number, &open()).await;
+            seen.read(number, true, &open()).await;
         } else {
-            seen.read(number, &remembering).await;
+            seen.read(number, false, &remembering).await;
         }
     }
     seen.told()
@@ -203,15 +203,17 @@ struct Seen {
     open: u64,
     spared: u64,
     committed: BTreeSet<BatchId>,
-    newest: BTreeMap<&'static str, BatchId>,
-    positions: BTreeMap<(String, String, i32), i64>,
+    newest: BTreeMap<(bool, &'static str), BatchId>,
+    positions: BTreeMap<(bool, String, String, i32), i64>,
+    /// Readings by the one that remembers which were older than what one that remembers nothing had seen.
+    late: u64,
     untold: u64,
     odd: Vec<Value>,
     slowest: Duration,
 }
 
 impl Seen {
-    async fn read(&mut self, number: u64, reader: &CheckpointStore) {
+    async fn read(&mut self, number: u64, is_new: bool, reader: &CheckpointStore) {
         let listed = reader.requests().list;
         let began = tokio::time::Instant::now();
         let outcome = reader.read(DEADLINE).await;
@@ -219,12 +221,12 @@ impl Seen {
         self.polls += 1;
         self.spared += u64::from(reader.requests().list == listed);
         match outcome {
-            Ok(reading) => self.note(number, &reading),
+            Ok(reading) => self.note(number, is_new, &reading),
             Err(unread) => self.odd(number, "not read", unread.to_string()),
         }
     }
 
-    fn note(&mut self, number: u64, reading: &CheckpointReading) {
+    fn note(&mut self, number: u64, is_new: bool, reading: &CheckpointReading) {
         for problem in &reading.problems {
             // Of a query with asynchronous progress tracking few entries may be left: then nothing tells it from a
             // damaged log, and that is what is said.
@@ -238,7 +240,8 @@ impl Seen {
         self.committed.extend(reading.newest_committed);
         for (log, newest) in [("planned", reading.newest_planned), ("committed", reading.newest_committed)] {
             let Some(newest) = newest else { continue };
-            let before = self.newest.insert(log, newest);
+            let before = self.newest.insert((is_new, log), newest);
+            self.late += u64::from(!is_new && self.newest.get(&(true, log)).is_some_and(|seen| *seen > newest));
             if before.is_some_and(|before| before > newest) {
                 self.odd(number, "batch went back", format!("{log}: {before:?} to {newest}"));
             }
@@ -247,7 +250,7 @@ impl Seen {
             for (topic, partitions) in &source.topics {
                 for (partition, position) in partitions {
                     let Some(committed) = position.committed else { continue };
-                    let key = (source.id.clone(), topic.to_string(), *partition);
+                    let key = (is_new, source.id.clone(), topic.to_string(), *partition);
                     let before = self.positions.insert(key, committed.get());
                     if before.is_some_and(|before| before > committed.get()) {
                         self.odd(
@@ -271,8 +274,9 @@ impl Seen {
             "with_open_batch": self.open,
             "without_listing": self.spared,
             "committed_batches_seen": self.committed.len(),
-            "newest_committed": self.newest.get("committed").map(|batch| batch.0),
-            "partitions": self.positions.len(),
+            "newest_committed": self.newest.get(&(false, "committed")).map(|batch| batch.0),
+            "late": self.late,
+            "partitions": self.positions.keys().filter(|(is_new, ..)| !is_new).count(),
             "slowest_ms": u64::try_from(self.slowest.as_millis()).unwrap(),
             "untold": self.untold,
             "odd": self.odd,

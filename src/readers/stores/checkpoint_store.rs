@@ -121,7 +121,6 @@ impl CheckpointStore {
         if let Some(reading) = self.read_standstill().await? {
             return Ok(reading);
         }
-        self.memory().standstill = None;
         self.read_settled(deadline).await.map(|pass| pass.reading)
     }
 
@@ -230,9 +229,12 @@ impl CheckpointStore {
         let mut memory = self.memory();
         memory.files.retain(|file, _| contents.contains_key(file));
         // as it came with the file: listings write tags in other ways, which a condition may not know
-        let tag_of = |file: &str| memory.files.get(file).map(|kept| kept.e_tag.clone());
-        let standstill = if something_vanished { None } else { Standstill::of(&reading, tag_of) };
-        memory.standstill = standstill;
+        let tags: BTreeMap<String, String> =
+            memory.files.iter().map(|(file, kept)| (file.clone(), kept.e_tag.clone())).collect();
+        memory.note(&reading, |file| tags.get(file).cloned());
+        if something_vanished {
+            memory.standstill = None;
+        }
         drop(memory);
         Ok(Pass { reading, files: CheckpointFiles { listing, contents }, something_vanished })
     }

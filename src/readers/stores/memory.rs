@@ -13,6 +13,8 @@ use crate::checkpoint::{CheckpointReading, LogEntry};
 
 /// After this time the logs are listed again, whatever the small requests show.
 const LISTED_AT_LEAST_EVERY: Duration = Duration::from_secs(600);
+/// So many quiet readings, and the logs are listed for the first time after something happened.
+const FIRST_PATIENCE: u32 = 2;
 /// With fewer batches one can not tell that a log has no gaps.
 const FEWEST_BATCHES: usize = 3;
 
@@ -21,6 +23,30 @@ const FEWEST_BATCHES: usize = 3;
 pub(super) struct Memory {
     pub(super) files: BTreeMap<String, KeptFile>,
     pub(super) standstill: Option<Standstill>,
+    /// The query, by its id, that was seen to leave batches out.
+    leaves_out: Option<Option<String>>,
+}
+
+impl Memory {
+    /// Remembers a reading and what would show that it is over. A query that was once seen to leave batches out may do
+    /// so again when nothing in a short log tells of it any more.
+    pub(super) fn note(&mut self, reading: &CheckpointReading, e_tag: impl Fn(&str) -> Option<String>) {
+        if self.leaves_out.as_ref().is_some_and(|query| *query != reading.query_id) {
+            self.leaves_out = None;
+        }
+        if !has_no_gap(reading) {
+            self.leaves_out = Some(reading.query_id.clone());
+        }
+        let before = self.standstill.take().filter(|before| before.reading == *reading);
+        self.standstill = if self.leaves_out.is_some() { None } else { Standstill::of(reading, e_tag) };
+        if let (Some(still), Some(before)) = (&mut self.standstill, before) {
+            still.patience = before.patience.saturating_mul(2);
+        }
+    }
+}
+
+fn has_no_gap(reading: &CheckpointReading) -> bool {
+    reading.batches.is_sorted_by(|a, b| b.batch.0.checked_sub(a.batch.0) == Some(1))
 }
 
 /// A file as it was.
@@ -40,13 +66,17 @@ pub(super) struct Standstill {
     steady: [(String, String); 2],
     turn: usize,
     pub(super) absent: String,
+    /// How many readings have shown nothing new since the logs were listed, and after how many they are listed again.
+    quiet: u32,
+    patience: u32,
     until: Instant,
 }
 
 impl Standstill {
-    /// Whether it may still be asked for.
+    /// Whether it may still be asked for. Asynchronous progress may leave a batch out for the first time, and then the
+    /// next file is another one than the absent one: so the logs are listed after two quiet readings, four more, eight more.
     pub(super) fn is_fresh(&self) -> bool {
-        Instant::now() < self.until
+        Instant::now() < self.until && self.quiet < self.patience
     }
 
     /// The file whose turn it is, and its tag.
@@ -58,7 +88,7 @@ impl Standstill {
 
     /// The other file's turn.
     pub(super) fn turned(self) -> Self {
-        Self { turn: 1 - self.turn, ..self }
+        Self { turn: 1 - self.turn, quiet: self.quiet.saturating_add(1), ..self }
     }
 
     /// What would show that the query moved on. The next thing a query without asynchronous progress does is known: it
@@ -66,8 +96,7 @@ impl Standstill {
     pub(super) fn of(reading: &CheckpointReading, e_tag: impl Fn(&str) -> Option<String>) -> Option<Self> {
         let newest = reading.newest_planned?;
         let is_whole = reading.problems.is_empty() && reading.batches.len() >= FEWEST_BATCHES;
-        let has_no_gap = reading.batches.is_sorted_by(|a, b| b.batch.0.checked_sub(a.batch.0) == Some(1));
-        if !is_whole || !has_no_gap {
+        if !is_whole || !has_no_gap(reading) {
             return None;
         }
         let (steady, absent) = if !reading.batch_open {
@@ -85,6 +114,14 @@ impl Standstill {
         let tagged = |file: String| Some((file.clone(), e_tag(&file)?));
         let [first, second] = steady.map(tagged);
         let until = Instant::now() + jittered(LISTED_AT_LEAST_EVERY);
-        Some(Self { reading: reading.clone(), steady: [first?, second?], turn: 0, absent, until })
+        Some(Self {
+            reading: reading.clone(),
+            steady: [first?, second?],
+            turn: 0,
+            absent,
+            quiet: 0,
+            patience: FIRST_PATIENCE,
+            until,
+        })
     }
 }

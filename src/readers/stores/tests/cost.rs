@@ -51,6 +51,11 @@ impl Watched {
         (reading, RequestCounts { list: after.list - before.list, get: after.get - before.get })
     }
 
+    /// Reads, and tells the newest batch.
+    async fn newest(&self) -> Option<BatchId> {
+        self.reader.read(DEADLINE).await.unwrap().newest_committed
+    }
+
     /// Reads, and tells the requests.
     async fn seen(&self) -> RequestCounts {
         let before = self.reader.requests();
@@ -75,8 +80,12 @@ fn reader(store: &Arc<InMemory>) -> CheckpointStore {
 async fn a_checkpoint_that_stands_still_costs_two_small_requests_and_no_listing() {
     let idle = Watched::with_batches(&[4, 5, 6], &[4, 5, 6]).await;
     assert_eq!(idle.cost().await, (2, 4));
-    for _ in 0..3 {
-        assert_eq!(idle.cost().await, (0, 2));
+    // listed again more and more rarely, in case a batch was left out
+    for quiet in [2, 4, 8, 16] {
+        for _ in 0..quiet {
+            assert_eq!(idle.cost().await, (0, 2));
+        }
+        assert_eq!(idle.cost().await, (2, 1), "after {quiet}");
     }
     let open = Watched::with_batches(&[4, 5, 6], &[4, 5]).await;
     open.cost().await;
@@ -136,6 +145,35 @@ async fn a_log_with_gaps_is_listed_each_time() {
         query.cost().await;
         // unchanged files are not fetched again; only `metadata` is asked for, under its tag
         assert_eq!(query.cost().await, (2, 1), "{planned:?}");
+    }
+}
+
+/// The next batch of a log without a gap was looked for under its number alone: a query with asynchronous progress
+/// tracking that left out a batch for the first time seemed to stand still for ten minutes.
+#[tokio::test]
+async fn the_first_batch_that_is_left_out_is_noticed_soon_and_the_query_known_by_it() {
+    let query = Watched::with_batches(&[4, 5, 6], &[4, 5, 6]).await;
+    query.seen().await;
+    query.write("offsets/8", &ENTRY.replace('5', "8")).await;
+    query.write("commits/8", "v1\n{}").await;
+    for _ in 0..3 {
+        query.seen().await;
+    }
+    assert_eq!(query.newest().await, Some(BatchId(8)));
+    // of a log that was cleaned up to here nothing tells, and it is remembered
+    for batch in 4..8 {
+        query.delete(&format!("offsets/{batch}")).await;
+        query.delete(&format!("commits/{batch}")).await;
+    }
+    for batch in [9, 10] {
+        query.write(&format!("offsets/{batch}"), &ENTRY.replace('5', &batch.to_string())).await;
+        query.write(&format!("commits/{batch}"), "v1\n{}").await;
+    }
+    assert_eq!(query.newest().await, Some(BatchId(10)));
+    for batch in [12, 15] {
+        query.write(&format!("offsets/{batch}"), &ENTRY.replace('5', &batch.to_string())).await;
+        query.write(&format!("commits/{batch}"), "v1\n{}").await;
+        assert_eq!(query.newest().await, Some(BatchId(batch)));
     }
 }
 

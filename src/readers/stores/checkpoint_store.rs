@@ -228,13 +228,7 @@ impl CheckpointStore {
         let reading = checkpoint::read(&listing, &contents);
         let mut memory = self.memory();
         memory.files.retain(|file, _| contents.contains_key(file));
-        // as it came with the file: listings write tags in other ways, which a condition may not know
-        let tags: BTreeMap<String, String> =
-            memory.files.iter().map(|(file, kept)| (file.clone(), kept.e_tag.clone())).collect();
-        memory.note(&reading, |file| tags.get(file).cloned());
-        if something_vanished {
-            memory.standstill = None;
-        }
+        memory.note(&reading, something_vanished);
         drop(memory);
         Ok(Pass { reading, files: CheckpointFiles { listing, contents }, something_vanished })
     }

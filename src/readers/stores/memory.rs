@@ -30,7 +30,7 @@ pub(super) struct Memory {
 impl Memory {
     /// Remembers a reading and what would show that it is over. A query that was once seen to leave batches out may do
     /// so again when nothing in a short log tells of it any more.
-    pub(super) fn note(&mut self, reading: &CheckpointReading, e_tag: impl Fn(&str) -> Option<String>) {
+    pub(super) fn note(&mut self, reading: &CheckpointReading, something_vanished: bool) {
         if self.leaves_out.as_ref().is_some_and(|query| *query != reading.query_id) {
             self.leaves_out = None;
         }
@@ -38,7 +38,12 @@ impl Memory {
             self.leaves_out = Some(reading.query_id.clone());
         }
         let before = self.standstill.take().filter(|before| before.reading == *reading);
-        self.standstill = if self.leaves_out.is_some() { None } else { Standstill::of(reading, e_tag) };
+        if something_vanished || self.leaves_out.is_some() {
+            return;
+        }
+        // as it came with the file: listings write tags in other ways, which a condition may not know
+        let tag_of = |file: &str| self.files.get(file).map(|kept| kept.e_tag.clone());
+        self.standstill = Standstill::of(reading, tag_of);
         if let (Some(still), Some(before)) = (&mut self.standstill, before) {
             still.patience = before.patience.saturating_mul(2);
         }
@@ -93,7 +98,7 @@ impl Standstill {
 
     /// What would show that the query moved on. The next thing a query without asynchronous progress does is known: it
     /// commits the open batch, or plans the next one. With gaps in the log nobody knows the next batch's number.
-    pub(super) fn of(reading: &CheckpointReading, e_tag: impl Fn(&str) -> Option<String>) -> Option<Self> {
+    fn of(reading: &CheckpointReading, e_tag: impl Fn(&str) -> Option<String>) -> Option<Self> {
         let newest = reading.newest_planned?;
         let is_whole = reading.problems.is_empty() && reading.batches.len() >= FEWEST_BATCHES;
         if !is_whole || !has_no_gap(reading) {

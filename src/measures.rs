@@ -1,6 +1,7 @@
 //! PURE. The few quantities that every room speaks of, each with a type of its own, so that an offset is never
 //! taken for a count, a batch or a time.
 
+use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -212,3 +213,10 @@ impl fmt::Display for Unread {
 }
 
 impl std::error::Error for Unread {}
+
+/// An error with its causes in one line of text: for errors that do not repeat their causes.
+#[must_use]
+pub fn with_causes(error: &(dyn Error + 'static)) -> String {
+    let causes = std::iter::successors(error.source(), |cause| (*cause).source());
+    causes.fold(error.to_string(), |words, cause| format!("{words}: {cause}"))
+}

@@ -223,7 +223,7 @@ impl GapsAction {
 
 impl ListArgs {
     fn wants(&self, gap: &Gap) -> bool {
-        self.all || gap.recovery_status == RecoveryStatus::Open
+        self.all || gap.is_open()
     }
 }
 

@@ -6,6 +6,7 @@ use tracing::{error, info, warn};
 use super::config::ConfigSource;
 use crate::config::{Log, LogFormat};
 use crate::daemon::{self, Happening, Running};
+use crate::measures::with_causes;
 use crate::process::exit_code::ExitCode;
 use crate::process::logging;
 use crate::process::service::{self, Watchdog};
@@ -102,5 +103,5 @@ fn read_again(running: &mut Running, source: &ConfigSource, asked_by: &str) -> R
     service::tell_reloading();
     let outcome = running.reload(source.load());
     service::tell_ready();
-    outcome.map_err(|error| format!("{:#}", anyhow::Error::new(error)))
+    outcome.map_err(|error| with_causes(&error))
 }

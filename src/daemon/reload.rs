@@ -9,6 +9,7 @@ use super::fleet::Fleet;
 use super::loops::Name;
 use super::{Running, TargetError, door, settings};
 use crate::config::{Config, ConfigError};
+use crate::measures::with_causes;
 use crate::process::clock;
 use crate::rounds::DiscoveryTarget;
 use crate::web::{self, FileError};
@@ -42,10 +43,8 @@ impl Running {
         }
         self.board.set_about(&web::about_this_build(outcome.is_ok(), Some(self.loaded_at)));
         outcome.inspect_err(|cause| {
-            let mut told = cause.to_string();
-            let causes = std::iter::successors(std::error::Error::source(cause), |cause| cause.source());
-            causes.for_each(|cause| told.push_str(&format!(": {cause}")));
-            error!(error = told, "the configuration was read again and is not taken; the one before stays in force");
+            let words = with_causes(cause);
+            error!(error = words, "the configuration was read again and is not taken; the one before stays in force");
         })
     }
 

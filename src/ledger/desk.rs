@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{Connection, Row};
@@ -67,6 +68,12 @@ pub enum DeskError {
     /// It cannot be read or written.
     #[error("the ledger cannot be used")]
     Use(#[from] sqlx::Error),
+    /// It did not answer in time. What was asked for may still be done.
+    #[error("the ledger did not answer within {} s", waited.as_secs())]
+    Silent {
+        /// How long it was given.
+        waited: Duration,
+    },
     /// No gap has this number.
     #[error("there is no gap {id}")]
     NoGap {

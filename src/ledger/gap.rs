@@ -41,6 +41,12 @@ pub struct Gap {
 }
 
 impl Gap {
+    /// Whether nobody has said yet what became of it.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.recovery_status == RecoveryStatus::Open
+    }
+
     /// Whether both are about the same log, so that their ranges can be held against each other.
     #[must_use]
     pub fn same_log(&self, other: &Self) -> bool {

@@ -7,7 +7,7 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
 
 use super::desk::{DeskError, Settlement};
-use super::gap::{Gap, RecoveryStatus};
+use super::gap::Gap;
 use super::merge::merged;
 use super::seam::{Acknowledgement, Health, Ledger, Loaded, Remembered, RoundNotes};
 use crate::measures::TopicName;
@@ -38,7 +38,7 @@ impl Book {
     /// The open gaps of one cluster, counted by query and topic.
     pub(super) fn unresolved(&self, cluster: &str) -> BTreeMap<String, BTreeMap<TopicName, u64>> {
         let mut counts: BTreeMap<String, BTreeMap<TopicName, u64>> = BTreeMap::new();
-        let open = self.gaps.iter().filter(|gap| gap.recovery_status == RecoveryStatus::Open);
+        let open = self.gaps.iter().filter(|gap| gap.is_open());
         for gap in open.filter(|gap| gap.kafka_cluster == cluster) {
             let of_query = counts.entry(gap.stream_name.clone()).or_default();
             *of_query.entry(gap.topic.as_str().into()).or_default() += 1;

@@ -1,6 +1,6 @@
 //! One loss is one record, however often it is seen.
 
-use super::gap::{Gap, RecoveryStatus};
+use super::gap::Gap;
 use crate::judgement::Certainty;
 
 /// The records of one log with one more finding in them: sorted, and no offset in two of them.
@@ -14,7 +14,7 @@ pub fn merged(records: Vec<Gap>, found: &Gap) -> Vec<Gap> {
     for record in records {
         let turns = found.certainty == Certainty::Certain
             && record.certainty == Certainty::Possible
-            && record.recovery_status == RecoveryStatus::Open
+            && record.is_open()
             && record.from < found.to
             && found.from < record.to;
         if turns { result.extend(turned(record, found)) } else { result.push(record) }
@@ -59,7 +59,7 @@ fn turned(record: Gap, found: &Gap) -> Vec<Gap> {
 }
 
 fn joins(left: &Gap, right: &Gap) -> bool {
-    let open = |gap: &Gap| gap.recovery_status == RecoveryStatus::Open;
+    let open = |gap: &Gap| gap.is_open();
     left.to >= right.from && left.certainty == right.certainty && open(left) && open(right)
 }
 

@@ -1,7 +1,6 @@
 //! The one writer of the file: a task of its own, which outlasts every trouble with the file.
 
 use std::collections::BTreeMap;
-use std::error::Error;
 use std::fmt;
 use std::fs::{self, File};
 use std::io;
@@ -26,6 +25,7 @@ use super::seam::{Acknowledgement, Health, Ledger, Loaded, Remembered, RoundNote
 use super::shelf;
 use super::transaction::{self, Backlog};
 use crate::judgement::QueryMemory;
+use crate::measures::with_causes;
 
 /// The ledger's file in its folder.
 pub const FILE_NAME: &str = "brinkwatch.sqlite";
@@ -159,8 +159,7 @@ impl Ledger for FileLedger {
             let folder = self.reading.lock().await;
             Desk::open_to_write(&folder).await?.settle(id, &settlement).await
         };
-        let silent = || DeskError::Use(sqlx::Error::PoolTimedOut);
-        async move { timeout(PATIENCE, write).await.unwrap_or_else(|_| Err(silent())) }.boxed()
+        async move { timeout(PATIENCE, write).await.unwrap_or(Err(DeskError::Silent { waited: PATIENCE })) }.boxed()
     }
 
     /// By a connection of its own, for which the writer does not wait.
@@ -176,7 +175,7 @@ impl Ledger for FileLedger {
                 // Before the first round nothing was ever written.
                 Ok(Err(DeskError::NotThere { .. })) | Err(_) => None,
                 Ok(Err(cause)) => {
-                    warn!(error = chain(&cause), "the gaps cannot be read for a page");
+                    warn!(error = with_causes(&cause), "the gaps cannot be read for a page");
                     None
                 }
             }
@@ -252,7 +251,11 @@ impl Writer {
         let (memories, book) = match self.read(cluster).await {
             Ok(read) => read,
             Err(cause) => {
-                error!(kafka_cluster = cluster, error = chain(&cause), "what the ledger remembers cannot be read");
+                error!(
+                    kafka_cluster = cluster,
+                    error = with_causes(&cause),
+                    "what the ledger remembers cannot be read"
+                );
                 (BTreeMap::new(), None)
             }
         };
@@ -340,7 +343,7 @@ impl Writer {
     fn note_trouble(&mut self, trouble: &Trouble) {
         // A connection that failed is not trusted again: the next round opens the file anew.
         self.connection = None;
-        let words = chain(trouble);
+        let words = with_causes(trouble);
         if self.told.as_ref() != Some(&words) {
             error!(
                 file = %self.file.display(), error = words,
@@ -358,15 +361,4 @@ impl Writer {
         let up = self.connection.is_some();
         Health { persistent: up, up }
     }
-}
-
-/// The error with its causes.
-fn chain(error: &dyn Error) -> String {
-    let mut words = error.to_string();
-    let mut cause = error.source();
-    while let Some(deeper) = cause {
-        words.push_str(&format!(": {deeper}"));
-        cause = deeper.source();
-    }
-    words
 }

@@ -37,6 +37,21 @@ impl ClusterTarget {
 }
 
 impl QueryTarget {
+    /// A query of which the configuration says nothing but its name and its checkpoint.
+    #[must_use]
+    pub fn new(name: &str, checkpoint: Arc<dyn CheckpointReader>) -> Self {
+        Self {
+            name: name.to_owned(),
+            checkpoint,
+            store: None,
+            sources: SourceFilter::everything(),
+            superseded: false,
+            settings: QuerySettings::default(),
+            publishing: Publishing::default(),
+            risk_critical: 0.2,
+        }
+    }
+
     fn is_same(&self, other: &Self) -> bool {
         self.name == other.name
             && Arc::ptr_eq(&self.checkpoint, &other.checkpoint)

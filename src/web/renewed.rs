@@ -8,14 +8,17 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::measures::with_causes;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 use tokio::task::spawn_blocking;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use tracing::{info, warn};
 
 /// Files are looked at when the value is wanted, and no more often than this.
 const REST: Duration = Duration::from_secs(1);
+/// Whoever wants the value waits no longer for a look: a disk that hangs must not hang those who ask.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Why the value cannot be made.
 #[derive(Debug, Error)]
@@ -56,6 +59,8 @@ struct Held<T> {
     /// Of the contents that it was made of.
     print: [u8; 32],
     looked_at: Instant,
+    /// A look is under way. There is one at a time, however long it takes.
+    is_looking: bool,
     /// What was wrong at the last look, once told.
     trouble: Option<String>,
 }
@@ -71,16 +76,23 @@ impl<T: Send + Sync + 'static> Renewed<T> {
     ) -> Result<Arc<Self>, FileError> {
         let contents = read_all(&files)?;
         let value = make(&contents).map_err(|flaw| named(&files, flaw))?;
-        let held = Held { value: Arc::new(value), print: print(&contents), looked_at: Instant::now(), trouble: None };
+        let held = Held {
+            value: Arc::new(value),
+            print: print(&contents),
+            looked_at: Instant::now(),
+            is_looking: false,
+            trouble: None,
+        };
         Ok(Arc::new(Self { files, make: Box::new(make), held: Mutex::new(held) }))
     }
 
-    /// The value as the files are now.
+    /// The value as the files are now, or were when they could last be read in time.
     pub(super) async fn current(self: &Arc<Self>) -> Arc<T> {
         if self.is_due() {
             let this = Arc::clone(self);
-            // It only ends early when the process does.
-            drop(spawn_blocking(move || this.look()).await);
+            if timeout(PATIENCE, spawn_blocking(move || this.look())).await.is_err() {
+                warn!(files = ?self.files, "files are not read in time; what they held before is used");
+            }
         }
         Arc::clone(&self.held().value)
     }
@@ -88,9 +100,9 @@ impl<T: Send + Sync + 'static> Renewed<T> {
     /// Whether it is time for a look. Says so to one who asks, however long the look then takes.
     fn is_due(&self) -> bool {
         let mut held = self.held();
-        let is_due = held.looked_at.elapsed() >= REST;
+        let is_due = !held.is_looking && held.looked_at.elapsed() >= REST;
         if is_due {
-            held.looked_at = Instant::now();
+            (held.looked_at, held.is_looking) = (Instant::now(), true);
         }
         is_due
     }
@@ -105,6 +117,7 @@ impl<T: Send + Sync + 'static> Renewed<T> {
             Ok(Some((value, print)))
         });
         let mut held = self.held();
+        held.is_looking = false;
         match looked {
             Ok(Some((value, print))) => {
                 info!(files = ?self.files, "files that changed are in use");
@@ -116,7 +129,7 @@ impl<T: Send + Sync + 'static> Renewed<T> {
                 }
             }
             Err(error) => {
-                let trouble = chain(&error);
+                let trouble = with_causes(&error);
                 if held.trouble.as_ref() != Some(&trouble) {
                     warn!(files = ?self.files, error = trouble, "files that changed are not used; what they held before is");
                 }
@@ -156,16 +169,6 @@ fn print(contents: &[Vec<u8>]) -> [u8; 32] {
     print.finalize().into()
 }
 
-fn chain(error: &FileError) -> String {
-    let mut words = error.to_string();
-    let mut cause = error.source();
-    while let Some(one) = cause {
-        words.push_str(&format!(": {one}"));
-        cause = one.source();
-    }
-    words
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,14 +200,38 @@ mod tests {
         assert_eq!(*renewed.current().await, 3, "not looked at again at once");
     }
 
+    /// A pipe that nobody writes into is a disk that hangs.
+    #[tokio::test]
+    async fn a_file_that_cannot_be_read_to_its_end_holds_nobody_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("number");
+        std::fs::write(&file, "1").unwrap();
+        let renewed = Renewed::read(vec![file.clone()], number).unwrap();
+        std::fs::remove_file(&file).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, &file, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).unwrap();
+        renewed.held().looked_at -= REST;
+        assert_eq!(*renewed.current().await, 1, "what it held before, once the patience is over");
+        renewed.held().looked_at -= REST;
+        assert!(!renewed.is_due(), "one look at a time");
+        // The look ends, and counts, as soon as it can.
+        std::fs::write(&file, "2").unwrap();
+        while renewed.held().is_looking {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(*renewed.held().value, 2);
+    }
+
     #[test]
     fn the_first_reading_says_which_file_is_wrong_and_why() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("number");
         let error = Renewed::read(vec![file.clone()], number).unwrap_err();
-        assert!(chain(&error).ends_with("number cannot be read: No such file or directory (os error 2)"), "{error}");
+        assert!(
+            with_causes(&error).ends_with("number cannot be read: No such file or directory (os error 2)"),
+            "{error}"
+        );
         std::fs::write(&file, "x").unwrap();
         let error = Renewed::read(vec![file], number).unwrap_err();
-        assert!(chain(&error).ends_with("number cannot be used: invalid digit found in string"), "{error}");
+        assert!(with_causes(&error).ends_with("number cannot be used: invalid digit found in string"), "{error}");
     }
 }

@@ -7,11 +7,10 @@ use std::time::Duration;
 use brinkwatch::checkpoint::{CheckpointReading, Position, SourceKind, SourceReading};
 use brinkwatch::judgement::{QuerySettings, Subscribe};
 use brinkwatch::measures::{BatchId, Offset, TopicName, Unread};
-use brinkwatch::metrics::snapshot::Publishing;
 use brinkwatch::readers::kafka::{KafkaOptions, KafkaReader};
 use brinkwatch::readers::{CheckpointReader, RequestCounts};
 use brinkwatch::retention::TopicSight;
-use brinkwatch::rounds::{AT_ONCE, ClusterState, ClusterTarget, Found, QueryTarget, SourceFilter, once};
+use brinkwatch::rounds::{AT_ONCE, ClusterState, ClusterTarget, Found, QueryTarget, once};
 use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
 use tokio::sync::Semaphore;
@@ -66,14 +65,8 @@ impl Fleet {
         let checkpoints: Vec<Arc<MadeUp>> =
             topics.chunks(TOPICS).map(|chunk| Arc::new(MadeUp(Mutex::new(reading(chunk))))).collect();
         let queries = checkpoints.iter().enumerate().map(|(number, checkpoint)| QueryTarget {
-            name: format!("query-{number}"),
-            checkpoint: Arc::<MadeUp>::clone(checkpoint),
-            store: None,
-            sources: SourceFilter::everything(),
-            superseded: false,
             settings: QuerySettings { subscribe: Subscribe::Subscribe, ..QuerySettings::default() },
-            publishing: Publishing::default(),
-            risk_critical: 0.25,
+            ..QueryTarget::new(&format!("query-{number}"), Arc::<MadeUp>::clone(checkpoint))
         });
         let target = ClusterTarget {
             name: "bench".to_owned(),

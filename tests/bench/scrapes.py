@@ -22,6 +22,7 @@ from system.kafka import Broker
 from system.ports import free_port
 from system.process import Process
 from system.waiting import wait_until
+from system.written import checkpoint
 
 SIZES = [1_000, 10_000, 100_000]
 # More than this no single broker on one machine holds.
@@ -130,22 +131,6 @@ def committed(number: int) -> int:
     return number * 7 % topics.RECORDS
 
 
-def checkpoint(folder: Path, names: list[str], position) -> Path:
-    offsets = json.dumps({name: {str(number): position(number) for number in range(PARTITIONS)} for name in names})
-    metadata = json.dumps({"batchWatermarkMs": 0, "batchTimestampMs": int(time.time() * 1000), "conf": {}})
-    files = {
-        "metadata": json.dumps({"id": "943e4fff-ba4f-4018-99d0-a50c4477be0a"}),
-        "sources/0/0": "\0v1\n" + offsets,
-        "offsets/0": f"v1\n{metadata}\n{offsets}",
-        "commits/0": 'v1\n{"nextBatchWatermarkMs":0}',
-    }
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return folder
-
-
 def daemon_over(folder: Path, bootstrap: str, names: list[str], position, interval: str) -> Daemon:
     config = Config(folder / f"every-{interval}", bootstrap)
     config.values["poll_interval"] = interval
@@ -160,7 +145,8 @@ def daemon_over(folder: Path, bootstrap: str, names: list[str], position, interv
     size = max(1, len(names) // 100)
     for number, start in enumerate(range(0, len(names), size)):
         own = names[start : start + size]
-        place = checkpoint(folder / f"query-{number}", own, position)
+        offsets = {name: {partition: position(partition) for partition in range(PARTITIONS)} for name in own}
+        place = checkpoint(folder / f"query-{number}", offsets, began_at=offsets, planned_at=time.time())
         config.query(f"query-{number}", place, partition_metrics="default")
     daemon = Daemon(config.folder, ["run", "--config", config.write()], config.port)
     daemon.wait_ready(PATIENCE)

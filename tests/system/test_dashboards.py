@@ -3,12 +3,12 @@
 import json
 import re
 import time
-from pathlib import Path
 
 import pytest
 
 from .brinkwatch import ROOT
 from .waiting import wait_until
+from .written import checkpoint
 
 DASHBOARDS = sorted((ROOT / "dashboards").glob("*.json"))
 PATIENCE = 60
@@ -56,27 +56,10 @@ def check_dashboard(dashboard: dict, prometheus) -> None:
         assert found and all(label in series["metric"] for series in found), variable["definition"]
 
 
-def write_checkpoint(folder: Path, topic: str, committed: int) -> Path:
-    """A query that has read partition 0 up to `committed`, as Spark writes it."""
-    offset = json.dumps({topic: {"0": committed}})
-    metadata = json.dumps({"batchWatermarkMs": 0, "batchTimestampMs": int(time.time() * 1000), "conf": {}})
-    files = {
-        "metadata": json.dumps({"id": "943e4fff-ba4f-4018-99d0-a50c4477be0a"}),
-        "sources/0/0": "\0v1\n" + json.dumps({topic: {"0": 0}}),
-        "offsets/0": f"v1\n{metadata}\n{offset}",
-        "commits/0": 'v1\n{"nextBatchWatermarkMs":0}',
-    }
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return folder
-
-
 @pytest.mark.parametrize("path", DASHBOARDS, ids=lambda path: path.stem)
 def test_every_panel_has_an_answer(path, broker, topic, config, serve, prometheus, tmp_path):
     broker.create_topic(topic)
     broker.produce(topic, 20)
-    config.query("orders", write_checkpoint(tmp_path / "checkpoint", topic, committed=5))
+    config.query("orders", checkpoint(tmp_path / "checkpoint", {topic: {0: 5}}, began_at={topic: {0: 0}}, planned_at=time.time()))
     daemon = serve(config)
     check_dashboard(json.loads(path.read_text()), prometheus(targets=[f"127.0.0.1:{daemon.port}"]))

@@ -16,7 +16,7 @@ use crate::commands::look::{look, times_of};
 use crate::commands::output::{Align, Rows};
 use crate::commands::targets::{Asked, ByHand, ensure_known};
 use crate::commands::times::rfc3339;
-use crate::ledger::{Desk, Gap, RecoveryStatus};
+use crate::ledger::{Desk, Gap};
 use crate::measures::{Moment, Offset, TopicPartition};
 use crate::process::exit_code::ExitCode;
 use crate::rounds::{ClusterState, ClusterTarget};
@@ -75,7 +75,7 @@ async fn chosen(args: &BackfillArgs, folder: &std::path::Path) -> anyhow::Result
     }
     let gaps = ended(desk.gaps().await)?;
     ensure_known(&args.source, &args.what, &gaps, args.timeout).await?;
-    let open = |gap: &Gap| gap.stream_name == args.what && gap.recovery_status == RecoveryStatus::Open;
+    let open = |gap: &Gap| gap.stream_name == args.what && gap.is_open();
     Ok(gaps.into_iter().filter(open).collect())
 }
 

@@ -96,7 +96,7 @@ pub(super) async fn record(
         OutputFormat::Table if held.is_empty() => writeln!(out, "nothing is lost now, so nothing is recorded")?,
         OutputFormat::Table => {
             for gap in &held {
-                let id = gap.id.unwrap_or_default();
+                let id = gap.id.map_or_else(|| "without a number".to_owned(), |id| id.to_string());
                 writeln!(out, "gap {id}: {}/{} [{}, {})", gap.topic, gap.partition, gap.from, gap.to)?;
             }
         }

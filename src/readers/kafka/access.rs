@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use super::client::{Connection, Requests, open};
 use super::properties::OpenError;
 use super::tokens::TokenSource;
+use crate::measures::with_causes;
 
 /// Properties that name files which librdkafka reads once, when a client is made.
 const FILES: [&str; 5] = [
@@ -127,7 +128,7 @@ impl Current {
             }
             // Half of a rotation, perhaps: the client that there is may still be let in.
             Err(error) => {
-                let words = in_words(&error);
+                let words = with_causes(&error);
                 if held.trouble.as_ref() != Some(&words) {
                     tracing::warn!(target: "kafka", cluster = self.cluster, error = words, "the client stays as it was");
                     held.trouble = Some(words);
@@ -154,11 +155,6 @@ impl Current {
     fn held(&self) -> MutexGuard<'_, Held> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn in_words(error: &(dyn Error + 'static)) -> String {
-    let causes = std::iter::successors(error.source(), |cause| (*cause).source());
-    causes.fold(error.to_string(), |words, cause| format!("{words}: {cause}"))
 }
 
 /// What a client is made from, files included.

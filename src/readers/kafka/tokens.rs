@@ -1,6 +1,5 @@
 //! Tokens for OAUTHBEARER: asked of an authorization server, or signed in this process for Amazon MSK.
 
-use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
@@ -10,7 +9,7 @@ use reqwest::{Certificate, StatusCode, redirect};
 use serde::Deserialize;
 
 use super::msk;
-use crate::measures::{Moment, Reason, Unread};
+use crate::measures::{Moment, Reason, Unread, with_causes};
 
 /// How long a token may be waited for.
 const LONGEST: Duration = Duration::from_secs(10);
@@ -111,7 +110,7 @@ impl ClientCredentials {
     async fn ask(&self, now: Moment) -> Result<OAuthToken, Unread> {
         let unreachable = |error: reqwest::Error| {
             let words =
-                format!("the token endpoint {} cannot be asked: {}", self.endpoint, causes(&error.without_url()));
+                format!("the token endpoint {} cannot be asked: {}", self.endpoint, with_causes(&error.without_url()));
             Unread::new(Reason::Unreachable, words)
         };
         let trusted = match &self.ca_pem {
@@ -165,11 +164,6 @@ impl ClientCredentials {
             .collect();
         Unread::new(reason, format!("the token endpoint {} answered {status}{said}", self.endpoint))
     }
-}
-
-fn causes(error: &(dyn Error + 'static)) -> String {
-    let chain = std::iter::successors(error.source(), |cause| (*cause).source());
-    chain.fold(error.to_string(), |words, cause| format!("{words}: {cause}"))
 }
 
 #[cfg(test)]

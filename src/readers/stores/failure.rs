@@ -129,17 +129,6 @@ fn causes(error: &object_store::Error) -> impl Iterator<Item = &(dyn Error + 'st
     })
 }
 
-/// An error with its causes, for errors that do not repeat them.
-pub(super) fn chain(error: &dyn Error) -> String {
-    let mut words = error.to_string();
-    let mut cause = error.source();
-    while let Some(deeper) = cause {
-        words = format!("{words}: {deeper}");
-        cause = deeper.source();
-    }
-    words
-}
-
 /// More is a page of HTML or the stack of a Java server.
 const LONGEST: usize = 600;
 

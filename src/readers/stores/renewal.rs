@@ -9,6 +9,7 @@ use tracing::{info, warn};
 use super::clients;
 use super::location::{Address, StoreError};
 use super::settings::{Patience, Secrets, StoreSettings};
+use crate::measures::with_causes;
 
 /// A client, and what is needed to make another one.
 #[derive(Debug)]
@@ -65,7 +66,7 @@ impl Renewal {
             }
             Err(error) => {
                 // in the midst of a rotation a file may be away for a moment; the next denial looks again
-                let error = crate::readers::stores::failure::chain(&error);
+                let error = with_causes(&error);
                 warn!(
                     kind = settings.kind.label(),
                     error, "a store denied something, and its secrets cannot be read again"

@@ -8,14 +8,14 @@ use futures::future::{BoxFuture, ready};
 
 use super::*;
 use crate::checkpoint::CheckpointReading;
-use crate::judgement::{EventKind, QueryMemory, QuerySettings};
+use crate::judgement::{EventKind, QueryMemory};
 use crate::ledger::{Acknowledgement, DeskError, Health, Loaded, Remembered, RoundNotes, Settlement};
 use crate::measures::{Moment, Offset, Reason, TopicPartition, Unread};
-use crate::metrics::snapshot::{ClusterRound, Publishing};
+use crate::metrics::snapshot::ClusterRound;
 use crate::process::clock;
 use crate::readers::{AgeRequest, BrokerReader, CheckpointReader, FirstSince, RequestCounts, WantedTopic};
 use crate::retention::{Age, ClusterReading};
-use crate::rounds::{AT_ONCE, QueryTarget, SourceFilter};
+use crate::rounds::{AT_ONCE, QueryTarget};
 
 /// Nobody answers here: what is told of a query is what is remembered of it.
 #[derive(Debug)]
@@ -109,16 +109,7 @@ impl Ledger for Counting {
 const AN_HOUR: Duration = Duration::from_secs(3600);
 
 fn target(queries: &[&str], poll_interval: Duration) -> Arc<ClusterTarget> {
-    let query = |name: &&str| QueryTarget {
-        name: (*name).to_owned(),
-        checkpoint: Arc::new(Away),
-        store: None,
-        sources: SourceFilter::everything(),
-        superseded: false,
-        settings: QuerySettings::default(),
-        publishing: Publishing::default(),
-        risk_critical: 0.2,
-    };
+    let query = |name: &&str| QueryTarget::new(name, Arc::new(Away));
     Arc::new(ClusterTarget {
         name: "main".to_owned(),
         brokers: Arc::new(Away),

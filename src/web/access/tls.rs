@@ -1,10 +1,9 @@
 //! From certificates in files to what a TLS server speaks with.
 
-use std::error::Error;
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use thiserror::Error;
 use tokio_rustls::rustls::crypto::aws_lc_rs::default_provider;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -54,7 +53,7 @@ pub(super) fn tls(settings: TlsSettings) -> Result<Tls, FileError> {
 
 /// Of a certificate, its key and, where clients are asked, an authority.
 fn server_config(contents: &[Vec<u8>], is_required: bool, only_newest: bool) -> Result<ServerConfig, Flaw> {
-    let [certificate, key, authority @ ..] = contents else { return Err(flaw(0, Missing("certificate"))) };
+    let [certificate, key, authority @ ..] = contents else { return Err(flaw(0, NoCertificate)) };
     let chain = certificates(certificate).map_err(|error| Flaw(0, error))?;
     let key = PrivateKeyDer::from_pem_slice(key).map_err(|error| flaw(1, error))?;
     let provider = Arc::new(default_provider());
@@ -83,22 +82,15 @@ fn server_config(contents: &[Vec<u8>], is_required: bool, only_newest: bool) -> 
     Ok(config)
 }
 
-fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, Box<dyn Error + Send + Sync>> {
+fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, Box<dyn std::error::Error + Send + Sync>> {
     let found = CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>()?;
-    if found.is_empty() { Err(Missing("certificate").into()) } else { Ok(found) }
+    if found.is_empty() { Err(NoCertificate.into()) } else { Ok(found) }
 }
 
-fn flaw(place: usize, cause: impl Error + Send + Sync + 'static) -> Flaw {
+fn flaw(place: usize, cause: impl std::error::Error + Send + Sync + 'static) -> Flaw {
     Flaw(place, Box::new(cause))
 }
 
-#[derive(Debug)]
-struct Missing(&'static str);
-
-impl fmt::Display for Missing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no {} in PEM is in it", self.0)
-    }
-}
-
-impl Error for Missing {}
+#[derive(Debug, Error)]
+#[error("no certificate in PEM is in it")]
+struct NoCertificate;

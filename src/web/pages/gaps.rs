@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::fleet::encode;
 use super::row::number;
 use super::settle::SettleForm;
-use super::steps::{Command, reads, resolve};
+use super::steps::{Command, of_records, reads, resolve};
 use super::{Fact, Frame, Line, Stamp, address};
 use crate::judgement::Certainty;
 use crate::ledger::{Gap, RecoveryPath, RecoveryStatus};
@@ -110,7 +110,7 @@ pub(super) fn page(
         (group.iter().all(|gap| gap.recovery_status != RecoveryStatus::Open), Reverse(newest))
     });
     let (groups, pager) = super::paged(groups, GROUPS, &question.page, |page| question.link(&[("page", page)]));
-    let open = all.iter().filter(|gap| gap.recovery_status == RecoveryStatus::Open).count();
+    let open = all.iter().filter(|gap| gap.is_open()).count();
     let headline = match (gaps, open) {
         (None, _) => "The gap records cannot be read".to_owned(),
         (Some([]), _) => "No gap is recorded".to_owned(),
@@ -136,10 +136,9 @@ pub(super) fn page(
 }
 
 fn commands(all: &[Gap], options: &[String], settles: bool) -> Vec<Command> {
-    let open = all.iter().filter(|gap| gap.recovery_status == RecoveryStatus::Open);
+    let open = all.iter().filter(|gap| gap.is_open());
     let first = open.filter_map(|gap| gap.id).next().filter(|_| !settles);
-    let list = ["brinkwatch", "gaps", "list", "--all", "--output", "csv"].map(str::to_owned);
-    let list = reads(&[&list[..], options].concat());
+    let list = reads(&of_records(&["gaps", "list", "--all", "--output", "csv"], options));
     std::iter::once(list).chain(first.map(|id| resolve(id, options))).collect()
 }
 
@@ -148,11 +147,11 @@ fn facts(all: &[Gap], now: Moment) -> Vec<Fact> {
         let counted = all.iter().filter(|gap| {
             gap.certainty == certainty
                 && gap.recovery_status != RecoveryStatus::NotALoss
-                && (!only_open || gap.recovery_status == RecoveryStatus::Open)
+                && (!only_open || gap.is_open())
         });
         counted.map(size).sum()
     };
-    let open = all.iter().filter(|gap| gap.recovery_status == RecoveryStatus::Open);
+    let open = all.iter().filter(|gap| gap.is_open());
     let oldest = open.clone().min_by_key(|gap| gap.detected_at);
     let fact = |name, value: String, more: Line| Fact { name, value, more, toned: false };
     vec![
@@ -226,7 +225,7 @@ const fn class(status: RecoveryStatus) -> &'static str {
 fn shown(group: &[&Gap], settles: bool, now: Moment) -> Option<Group> {
     let newest = group.iter().max_by_key(|gap| gap.detected_at)?;
     let oldest = group.iter().map(|gap| gap.detected_at).min()?;
-    let open = newest.recovery_status == RecoveryStatus::Open;
+    let open = newest.is_open();
     let offsets = group.iter().map(|gap| size(gap)).sum();
     let mut partitions: Vec<i32> = group.iter().map(|gap| gap.partition).collect();
     partitions.sort_unstable();

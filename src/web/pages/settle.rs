@@ -1,8 +1,6 @@
 //! The form that writes down what became of gaps, and what it does when it is sent. It is there only when the server
 //! knows who asks: what is written down carries the name.
 
-use std::error::Error;
-
 use axum::extract::{Extension, Form, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -12,6 +10,7 @@ use super::fleet::encode;
 use super::gaps::range;
 use super::row::number;
 use crate::ledger::{Gap, RecoveryPath, RecoveryStatus, Settlement};
+use crate::measures::with_causes;
 use crate::web::WebState;
 use crate::web::access::Caller;
 use crate::web::words::{counted, spoken};
@@ -35,7 +34,7 @@ pub(super) struct SettleForm {
 impl SettleForm {
     /// A form for those that are open and have a number; `None` when there is none.
     pub(super) fn of<'a>(about: &str, gaps: impl IntoIterator<Item = &'a Gap>, choosing: bool) -> Option<Self> {
-        let open = gaps.into_iter().filter(|gap| gap.recovery_status == RecoveryStatus::Open);
+        let open = gaps.into_iter().filter(|gap| gap.is_open());
         let gaps: Vec<(i64, String)> = open.filter_map(|gap| Some((gap.id?, range(gap)))).collect();
         let settled = RecoveryStatus::ALL.iter().filter(|status| **status != RecoveryStatus::Open);
         (!gaps.is_empty()).then(|| Self {
@@ -118,8 +117,7 @@ pub(in crate::web) async fn settle(
     for id in ids {
         let settlement = Settlement { path, status, evidence: evidence.clone(), by: by.clone() };
         if let Err(cause) = ledger.settle(id, settlement).await {
-            let because = cause.source().map(|cause| format!(": {cause}")).unwrap_or_default();
-            warn!(gap = id, by, error = format!("{cause}{because}"), "a gap could not be settled");
+            warn!(gap = id, by, error = with_causes(&cause), "a gap could not be settled");
             return say(
                 StatusCode::SERVICE_UNAVAILABLE,
                 &format!("gap {id} is not settled: {cause}; the log says why"),

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use self::checkpoint::{keep_running, replaced, two_writers, unreadable};
 pub(super) use self::command::{Command, reads};
-pub(super) use self::records::{GAP_LINES, gap_lines, resolve};
+pub(super) use self::records::{GAP_LINES, gap_lines, of_records, resolve};
 use self::records::{acknowledge, on_record, settle};
 pub(super) use self::restart::restart_words;
 use self::restart::skipped;

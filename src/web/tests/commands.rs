@@ -245,3 +245,21 @@ fn a_limit_that_the_topic_takes_from_its_brokers_is_not_put_back_but_taken_away(
         assert!(text.contains(said), "{set_by:?}\n{text}");
     }
 }
+
+/// `retention.ms` may be as large as a number can be, which is "for ever" to who sets it so.
+#[test]
+fn a_limit_that_is_none_is_not_made_longer() {
+    use crate::retention::TopicSight;
+    for (limit, is_shown) in [(i64::MAX, false), (i64::MAX / 2, false), (604_800_000, true)] {
+        let mut round = fixture::round();
+        for topic in round.reading.topics.values_mut() {
+            if let TopicSight::Seen(seen) = topic
+                && let Some(Ok(limits)) = &mut seen.limits
+            {
+                limits.retention_ms = Some(limit);
+            }
+        }
+        let text = Served::with(round).get("/queries/orders-enriched").text();
+        assert_eq!(text.contains("--add-config"), is_shown, "{limit}");
+    }
+}

@@ -9,12 +9,11 @@ use brinkwatch::checkpoint::{CheckpointReading, Position, SourceKind, SourceRead
 use brinkwatch::judgement::{QuerySettings, Subscribe};
 use brinkwatch::ledger::MemoryLedger;
 use brinkwatch::measures::{BatchId, Moment, Offset, TopicName, TopicPartition, Unread};
-use brinkwatch::metrics::snapshot::Publishing;
 use brinkwatch::process::clock::Clock;
 use brinkwatch::readers::{AgeRequest, BrokerReader, CheckpointReader, FirstSince, RequestCounts, WantedTopic};
 use brinkwatch::retention::{Age, ClusterReading, Limits, PartitionReading, TopicReading, TopicSight};
 use brinkwatch::rounds::board::Board;
-use brinkwatch::rounds::{AT_ONCE, ClusterTarget, QueryTarget, SourceFilter, run};
+use brinkwatch::rounds::{AT_ONCE, ClusterTarget, QueryTarget, run};
 use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
 use tokio::sync::{Semaphore, watch};
@@ -32,14 +31,8 @@ pub(crate) fn judged(partitions: usize) -> Arc<Board> {
         .map(|number| TopicName::from(format!("orders-placed-{number:04}").as_str()))
         .collect();
     let queries = topics.chunks(TOPICS).enumerate().map(|(number, topics)| QueryTarget {
-        name: format!("query-{number}"),
-        checkpoint: Arc::new(MadeUpCheckpoint(reading(topics))),
-        sources: SourceFilter::everything(),
-        superseded: false,
-        store: None,
         settings: QuerySettings { subscribe: Subscribe::Subscribe, ..QuerySettings::default() },
-        publishing: Publishing::default(),
-        risk_critical: 0.2,
+        ..QueryTarget::new(&format!("query-{number}"), Arc::new(MadeUpCheckpoint(reading(topics))))
     });
     let target = ClusterTarget {
         name: "main".to_owned(),

@@ -2,7 +2,7 @@
 
 use super::command::{Command, changes_records};
 use super::{Case, Step, with};
-use crate::ledger::{Gap, RecoveryStatus};
+use crate::ledger::Gap;
 use crate::web::pages::row::{lost, number};
 use crate::web::words::counted;
 
@@ -10,7 +10,7 @@ use crate::web::words::counted;
 const SAID: [&str; 4] = ["--evidence", "TICKET", "--by", "NAME"];
 
 fn open_gaps<'a>(case: &'a Case<'_>) -> impl Iterator<Item = &'a Gap> {
-    case.gaps.unwrap_or_default().iter().filter(|gap| gap.recovery_status == RecoveryStatus::Open)
+    case.gaps.unwrap_or_default().iter().filter(|gap| gap.is_open())
 }
 
 /// What is on record; and where nothing is, though something is lost, how to put it there.
@@ -63,7 +63,7 @@ fn without_query(case: &Case<'_>, words: &[&str]) -> Vec<String> {
 }
 
 /// A command about records, which have numbers of their own.
-fn of_records(words: &[&str], options: &[String]) -> Vec<String> {
+pub(in crate::web::pages) fn of_records(words: &[&str], options: &[String]) -> Vec<String> {
     let words = words.iter().map(|word| (*word).to_owned());
     ["brinkwatch".to_owned()].into_iter().chain(words).chain(options.iter().cloned()).collect()
 }

@@ -8,13 +8,16 @@ use crate::judgement::Deadline;
 use crate::retention::{SetBy, TopicSight};
 use crate::web::words::duration;
 
+/// A limit of a century is none, and half as much again would be more than a number can hold.
+const LONGEST: i64 = 100 * 365 * 86_400_000;
+
 /// A longer retention, for the topic of which data goes first. Nothing where no limit of time is known.
 pub(super) fn stop_the_clock(case: &Case<'_>, title: &str) -> Step {
     let mut topics: Vec<(Option<Deadline>, &str, i64, bool)> = Vec::new();
     for (name, topic) in &case.verdict.topics {
         let Some(TopicSight::Seen(seen)) = case.round.reading.topics.get(name) else { continue };
         let Some(limits) = seen.limits.as_ref().and_then(|limits| limits.as_ref().ok()) else { continue };
-        if let Some(limit) = limits.retention_ms.filter(|limit| *limit > 0 && topic.lag != Some(0)) {
+        if let Some(limit) = limits.retention_ms.filter(|limit| (1..LONGEST).contains(limit) && topic.lag != Some(0)) {
             let gone = topic.lost.is_some_and(|lost| lost > 0);
             let inherited = matches!(limits.retention_ms_set_by, Some(SetBy::Brokers | SetBy::Default));
             topics.push((topic.deadline.filter(|_| !gone), name, limit, inherited));

@@ -59,7 +59,7 @@ pub async fn run(args: &CheckArgs, out: &mut dyn Write) -> anyhow::Result<ExitCo
     });
     let found = futures::future::try_join_all(looks).await?;
     let answers: Vec<QueryAnswer> =
-        targets.iter().zip(&found).flat_map(|(target, looked)| answer::of(&asked, target, looked)).collect();
+        targets.iter().zip(&found).flat_map(|(target, looked)| answer::of(&asked, &config, target, looked)).collect();
     match args.output {
         OutputFormat::Json => {
             serde_json::to_writer_pretty(&mut *out, &json::document(&answers))?;

@@ -135,7 +135,7 @@ impl Asked<'_> {
 
     /// How a command of ours names this query again. Values of client properties and of settings stay out: they may be
     /// secrets.
-    pub(super) fn subject(&self, query: &str) -> Subject {
+    pub(super) fn subject(&self, query: &str, config: &Config) -> Subject {
         let mut options = Vec::new();
         if let Some(path) = &self.source.config {
             options.extend(["--config".to_owned(), path.display().to_string()]);
@@ -145,7 +145,8 @@ impl Asked<'_> {
         }
         let hand = self.by_hand;
         let (Some(checkpoint), Some(servers)) = (&hand.checkpoint, &hand.bootstrap_servers) else {
-            return Subject::query(query, &options);
+            let no_ledger = config.state_dir.is_none().then_some("by this configuration (state_dir is empty)");
+            return Subject { no_ledger, ..Subject::query(query, &options) };
         };
         let mut arguments = vec![("--checkpoint", checkpoint.clone()), ("--bootstrap-servers", servers.clone())];
         arguments.extend(hand.properties.iter().map(|(property, _)| ("-X", format!("{property}=VALUE"))));
@@ -153,7 +154,7 @@ impl Asked<'_> {
         arguments.extend(hand.fail_on_data_loss.iter().map(|value| ("--fail-on-data-loss", value.to_string())));
         arguments.extend(hand.isolation_level.iter().map(|level| ("--isolation-level", level.clone())));
         let arguments = arguments.into_iter().flat_map(|(option, value)| [option.to_owned(), value]).collect();
-        Subject { name: query.to_owned(), arguments, options, is_configured: false }
+        Subject { name: query.to_owned(), arguments, options, no_ledger: Some("of a checkpoint given by hand") }
     }
 }
 

@@ -103,7 +103,7 @@ pub async fn run(args: &VerifyArgs, out: &mut dyn Write) -> anyhow::Result<ExitC
         committed_batch: reading.newest_committed,
         proofs: &proofs,
         gaps_known: gaps.is_some(),
-        subject: asked.subject(&query.name),
+        subject: asked.subject(&query.name, &config),
     };
     print::write(&answer, args.output, out)?;
     let any = |what| proofs.iter().flat_map(|proof| &proof.findings).any(|finding| finding.what == what);

@@ -79,12 +79,10 @@ impl Case<'_> {
         WayOn { way, fits: true, why, command: Some(self.subject.command(verb, rest)) }
     }
 
-    /// A way that begins in the ledger. Of a checkpoint given by hand none is kept: what `check` says is all there is.
+    /// A way that begins in the ledger. Where none is kept, what `check` says is all there is.
     fn fits_in_the_ledger(&self, way: Way, why: String, verb: &[&str], rest: &[&str]) -> WayOn {
-        if self.subject.is_configured {
-            return self.fits(way, why, verb, rest);
-        }
-        let why = format!("{why}; no ledger is kept of a checkpoint given by hand, so keep what check says of it");
+        let Some(of) = self.subject.no_ledger else { return self.fits(way, why, verb, rest) };
+        let why = format!("{why}; no ledger is kept {of}, so keep what check says of it");
         self.fits(way, why, &["check"], &["--output", "json"])
     }
 

@@ -10,15 +10,15 @@ pub struct Subject {
     pub arguments: Vec<String>,
     /// Options that every such command needs, such as the configuration's file.
     pub options: Vec<String>,
-    /// Whether a ledger may know it. A checkpoint given by hand has no name to be recorded under.
-    pub is_configured: bool,
+    /// Of what no ledger is kept, in words, where none can know it.
+    pub no_ledger: Option<&'static str>,
 }
 
 impl Subject {
     /// A configured query.
     #[must_use]
     pub fn query(name: &str, options: &[String]) -> Self {
-        Self { name: name.to_owned(), arguments: vec![name.to_owned()], options: options.to_vec(), is_configured: true }
+        Self { name: name.to_owned(), arguments: vec![name.to_owned()], options: options.to_vec(), no_ledger: None }
     }
 
     /// `brinkwatch VERB SUBJECT REST OPTIONS`.

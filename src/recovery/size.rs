@@ -103,8 +103,12 @@ pub fn could_be_down(deadline: Option<Deadline>, now: Moment) -> Option<Keeps> {
     }
 }
 
-/// Offsets a second of one partition.
+/// Offsets a second of one partition. A log that holds records and shows none to any look-up by time does not tell when
+/// they came: "nothing since then" is no answer there.
 fn rate_of(partition: &Observed, now: Moment) -> Option<f64> {
+    if partition.latest > partition.earliest && partition.oldest.is_none() {
+        return None;
+    }
     let (offset, at) = partition.since?;
     let span = now.since(at).as_secs_f64();
     (span > 0.0).then(|| float(partition.latest.above(offset)) / span)

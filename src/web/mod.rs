@@ -137,6 +137,11 @@ impl WebState {
         &self.0.sources.options
     }
 
+    /// Whether what is remembered outlives the process, so that commands can read it.
+    fn remembers(&self) -> bool {
+        self.ledger().is_some_and(|ledger| ledger.keeps_memories())
+    }
+
     fn ledger(&self) -> Option<Arc<dyn Ledger>> {
         self.0.sources.ledger.upgrade()
     }

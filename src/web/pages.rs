@@ -35,7 +35,7 @@ const REFRESH: HeaderName = HeaderName::from_static("refresh");
 /// The list of all queries. It renews itself, unless it is asked not to.
 pub(super) async fn fleet(State(state): State<WebState>, Query(question): Query<fleet::Question>) -> Response {
     let now = state.now();
-    let remembers = state.ledger().is_some_and(|ledger| ledger.keeps_memories());
+    let remembers = state.remembers();
     let page = fleet::page(&state.board().snapshot(now), &question, remembers, now);
     let mut response = html(StatusCode::OK, &page);
     if !question.paused() {
@@ -60,7 +60,7 @@ pub(super) async fn query(
         gaps: gaps.as_deref(),
         brokers: &settings.brokers,
         options: state.options(),
-        remembers: state.ledger().is_some_and(|ledger| ledger.keeps_memories()),
+        remembers: state.remembers(),
         settles: settings.access.knows_callers(),
     };
     match query::page(&rounds, &name, &question, &around, now) {
@@ -74,8 +74,12 @@ pub(super) async fn gaps(State(state): State<WebState>, Query(question): Query<g
     let now = state.now();
     let frame = Frame::new("gaps", &state.board().snapshot(now), now);
     let gaps = state.gaps().await;
-    let settles = state.settings().access.knows_callers();
-    html(StatusCode::OK, &gaps::page(frame, gaps.as_deref(), &question, state.options(), settles, now))
+    let around = gaps::Around {
+        options: state.options(),
+        settles: state.settings().access.knows_callers(),
+        remembers: state.remembers(),
+    };
+    html(StatusCode::OK, &gaps::page(frame, gaps.as_deref(), &question, &around, now))
 }
 
 /// The one style sheet.

@@ -1,7 +1,6 @@
 """Scrapes the released daemon over HTTP, and klag-exporter beside it: see tests/bench/scrape, which starts this."""
 
 import http.client
-import json
 import os
 import re
 import shutil

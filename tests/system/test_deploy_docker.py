@@ -91,7 +91,7 @@ def staged(tmp_path_factory):
 def test_the_image_runs_without_a_shell_and_without_root(staged, tmp_path):
     """Its root holds what the stage made and what its base is known to have: glibc and libgcc, no shell, no tool."""
     root = tmp_path / "root"
-    shutil.copytree(staged / "root", root)
+    shutil.copytree(staged / "image", root)
     libraries = subprocess.run(["ldd", root / INSTALLED[1:]], capture_output=True, text=True, check=True).stdout
     for library in re.findall(r"(/\S+\.so\S*)", libraries):
         (root / library[1:]).parent.mkdir(parents=True, exist_ok=True)
@@ -102,13 +102,13 @@ def test_the_image_runs_without_a_shell_and_without_root(staged, tmp_path):
 
 
 def test_the_debugging_data_is_apart_and_names_the_program(staged):
-    notes = subprocess.run(["readelf", "--notes", staged / "root" / INSTALLED[1:]], capture_output=True, text=True, check=True)
+    notes = subprocess.run(["readelf", "--notes", staged / "image" / INSTALLED[1:]], capture_output=True, text=True, check=True)
     build_id = re.search("Build ID: ([0-9a-f]+)", notes.stdout)[1]
     assert (staged / "symbols/usr/lib/debug/.build-id" / build_id[:2] / f"{build_id[2:]}.debug").stat().st_size > 1_000_000
 
 
 def test_the_list_of_what_is_linked_in_is_complete(staged):
-    listed = json.loads((staged / "root/usr/share/doc/brinkwatch/brinkwatch.cdx.json").read_text())
+    listed = json.loads((staged / "image/usr/share/doc/brinkwatch/brinkwatch.cdx.json").read_text())
     assert listed["bomFormat"] == "CycloneDX"
     found = {(one["name"], one["version"]) for one in listed["components"]}
     tree = subprocess.run(["cargo", "tree", "--locked", "--offline", "--edges", "normal", "--prefix", "none", "--no-dedupe"],

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::checkpoint::CheckpointReading;
 use crate::commands::targets::Asked;
+use crate::config::Config;
 use crate::judgement::{Condition, Outcome, PartitionState, PartitionVerdict, QueryVerdict, Restart, predict};
 use crate::measures::{Moment, Reason, TopicPartition, Unread};
 use crate::recovery::{Subject, WayOn, changes, ways};
@@ -35,7 +36,12 @@ pub(super) struct QueryAnswer {
 }
 
 /// One answer per query of the cluster, in the order of the targets: of a look, and of its topics right after it.
-pub(super) fn of(asked: &Asked<'_>, target: &ClusterTarget, (found, again): &Looked) -> Vec<QueryAnswer> {
+pub(super) fn of(
+    asked: &Asked<'_>,
+    config: &Config,
+    target: &ClusterTarget,
+    (found, again): &Looked,
+) -> Vec<QueryAnswer> {
     let queries = target.queries.iter().zip(&found.checkpoints).zip(&found.verdicts);
     queries
         .map(|((query, poll), verdict)| {
@@ -54,7 +60,7 @@ pub(super) fn of(asked: &Asked<'_>, target: &ClusterTarget, (found, again): &Loo
             let configured = query.settings.fail_on_data_loss;
             QueryAnswer {
                 query: query.name.clone(),
-                subject: asked.subject(&query.name),
+                subject: asked.subject(&query.name, config),
                 kafka_cluster: target.name.clone(),
                 cluster_id: found.cluster.as_ref().ok().and_then(|cluster| cluster.cluster_id.clone()),
                 checked_at: found.finished_at,

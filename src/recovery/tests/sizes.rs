@@ -114,3 +114,19 @@ fn how_long_it_could_be_down_from_now_is_what_the_deadline_proves() {
     assert_eq!(could_be_down(Some(Deadline::At(NOW.plus(HOUR))), NOW), Some(Keeps::For(HOUR)));
     assert_eq!(could_be_down(Some(Deadline::At(NOW.minus(HOUR))), NOW), Some(Keeps::For(Duration::ZERO)));
 }
+
+/// Of a log that shows no record to look-ups by time a rate of nothing was told, and with --record-bytes it survived any
+/// outage.
+#[test]
+fn a_log_that_shows_no_record_to_look_ups_by_time_tells_no_rate() {
+    let latest = log(5, 10).latest;
+    let asked = Outage { record_bytes: Some(100), ..outage(24) };
+    let check = |log: Observed, rate: Option<f64>, survives: Option<bool>| {
+        let sized = size(policy(None, Some(1_048_576)), &[log], &asked, NOW);
+        assert_eq!((sized.rate, sized.survives), (rate, survives), "{sized:?}");
+    };
+    let silent = Observed { oldest: None, since: Some((latest, NOW.minus(HOUR * 24))), ..log(5, 10) };
+    check(silent, None, None);
+    check(Observed { earliest: latest, ..silent }, Some(0.0), Some(true));
+    check(log(5, 10), Some(10.0), Some(false));
+}

@@ -135,7 +135,7 @@ fn a_checkpoint_given_by_hand_is_in_no_ledger_and_no_way_on_asks_one() {
         name: "given".to_owned(),
         arguments: ["--checkpoint", "/data/it's here", "--bootstrap-servers", "b:9092"].map(str::to_owned).to_vec(),
         options: Vec::new(),
-        is_configured: false,
+        no_ledger: Some("of a checkpoint given by hand"),
     };
     let lost = verdict(QueryState::Lost, partition(PartitionState::Lost, 5, 10, 90));
     let (fails, skips) = (restart(Outcome::StartsThenFails, None), restart(Outcome::StartsAndSkips, Some((5, 10))));
@@ -144,4 +144,22 @@ fn a_checkpoint_given_by_hand_is_in_no_ledger_and_no_way_on_asks_one() {
     let given = "--checkpoint '/data/it'\\''s here' --bootstrap-servers b:9092";
     let kept = format!("brinkwatch check {given} --output json");
     assert_eq!(commands, [kept.clone(), format!("brinkwatch starting-offsets {given} --at committed"), kept]);
+}
+
+/// `check` told commands that a configuration without `state_dir` refuses.
+#[test]
+fn without_a_ledger_no_way_on_asks_one() {
+    let lost = verdict(QueryState::Lost, partition(PartitionState::Lost, 5, 10, 90));
+    let (fails, skips) = (restart(Outcome::StartsThenFails, None), restart(Outcome::StartsAndSkips, Some((5, 10))));
+    let unkept = Some("by this configuration (state_dir is empty)");
+    let subject = Subject { no_ledger: unkept, ..Subject::query("orders", &[]) };
+    let ways = ways(&subject, &lost, &fails, &skips);
+    let commands: Vec<String> = ways.iter().filter_map(|way| Some(line(way.command.as_ref()?))).collect();
+    let kept = "brinkwatch check orders --output json";
+    assert_eq!(commands, [kept, "brinkwatch starting-offsets orders --at committed", kept]);
+    assert!(
+        ways[0]
+            .why
+            .ends_with("no ledger is kept by this configuration (state_dir is empty), so keep what check says of it")
+    );
 }

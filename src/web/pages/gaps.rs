@@ -62,6 +62,17 @@ pub(super) struct GapsPage {
     pager: Option<super::Pager>,
     commands: Vec<Command>,
     settles: bool,
+    remembers: bool,
+}
+
+/// What of the daemon around it the page depends on.
+pub(super) struct Around<'a> {
+    /// What ends every command of ours.
+    pub(super) options: &'a [String],
+    /// Whether gaps can be settled here.
+    pub(super) settles: bool,
+    /// Whether what is recorded outlives the process, so that commands can read it.
+    pub(super) remembers: bool,
 }
 
 /// Records of one query, topic and fate.
@@ -89,13 +100,12 @@ struct Group {
     form: Option<SettleForm>,
 }
 
-/// `None` of gaps: the ledger does not answer. With `settles` there are forms to settle them.
+/// `None` of gaps: the ledger does not answer.
 pub(super) fn page(
     frame: Frame,
     gaps: Option<&[Gap]>,
     question: &Question,
-    options: &[String],
-    settles: bool,
+    around: &Around<'_>,
     now: Moment,
 ) -> GapsPage {
     let all = gaps.unwrap_or_default();
@@ -107,7 +117,7 @@ pub(super) fn page(
     let mut groups: Vec<Vec<&Gap>> = groups.into_values().collect();
     groups.sort_by_key(|group| {
         let newest = group.iter().map(|gap| gap.detected_at).max();
-        (group.iter().all(|gap| gap.recovery_status != RecoveryStatus::Open), Reverse(newest))
+        (group.iter().all(|gap| !gap.is_open()), Reverse(newest))
     });
     let (groups, pager) = super::paged(groups, GROUPS, &question.page, |page| question.link(&[("page", page)]));
     let open = all.iter().filter(|gap| gap.is_open()).count();
@@ -128,18 +138,22 @@ pub(super) fn page(
         certainties: Certainty::ALL.iter().map(|each| (each.label(), each.label() == question.certainty)).collect(),
         known: gaps.is_some(),
         none_at_all: all.is_empty(),
-        groups: groups.iter().filter_map(|group| shown(group, settles, now)).collect(),
+        groups: groups.iter().filter_map(|group| shown(group, around.settles, now)).collect(),
         pager,
-        commands: commands(all, options, settles),
-        settles,
+        commands: commands(all, around),
+        settles: around.settles,
+        remembers: around.remembers,
     }
 }
 
-fn commands(all: &[Gap], options: &[String], settles: bool) -> Vec<Command> {
+fn commands(all: &[Gap], around: &Around<'_>) -> Vec<Command> {
+    if !around.remembers {
+        return Vec::new();
+    }
     let open = all.iter().filter(|gap| gap.is_open());
-    let first = open.filter_map(|gap| gap.id).next().filter(|_| !settles);
-    let list = reads(&of_records(&["gaps", "list", "--all", "--output", "csv"], options));
-    std::iter::once(list).chain(first.map(|id| resolve(id, options))).collect()
+    let first = open.filter_map(|gap| gap.id).next().filter(|_| !around.settles);
+    let list = reads(&of_records(&["gaps", "list", "--all", "--output", "csv"], around.options));
+    std::iter::once(list).chain(first.map(|id| resolve(id, around.options))).collect()
 }
 
 fn facts(all: &[Gap], now: Moment) -> Vec<Fact> {

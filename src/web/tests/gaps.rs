@@ -59,6 +59,8 @@ fn gaps_of_one_topic_stand_together_with_their_ranges() {
     }
     assert!(served.get("/gaps?q=payments").text().contains("No gap matches"));
     assert!(served.get("/gaps?status=accepted").text().contains("No gap matches"));
+    // This ledger ends with the process, and no command can read it.
+    assert!(text.contains("No ledger is kept (state_dir is empty)") && !text.contains("gaps list"), "{text}");
     let query = served.get("/queries/orders-enriched").text();
     assert!(query.contains("2 gaps are recorded.") && query.contains("orders 5: 39,048,093"), "{query}");
 }

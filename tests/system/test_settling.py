@@ -83,8 +83,11 @@ def test_a_form_of_another_site_settles_nothing_though_the_browser_knows_the_pas
     assert {gap["recovery_status"] for gap in of(guarded, "cleared")} == {"open"}
 
 
-def test_without_users_the_page_shows_the_command(fleet):
-    text = fleet.get("/gaps").text
+def test_without_users_the_page_shows_the_command(cases, config, serve, tmp_path):
+    config.values["state_dir"] = str(tmp_path / "state")
+    config.query("aged", cases["aged_out"].checkpoint)
+    daemon = serve(config)
+    text = wait_until(lambda: "<span>resolve</span>" in (page := daemon.get("/gaps").text) and page, PATIENCE, "a gap is on record")
     assert "/gaps/settle" not in text and "done with the command" in text
-    answer = web.request(f"{fleet.url}/gaps/settle", method="POST", body=b"id=1", headers={"Content-Type": "application/x-www-form-urlencoded"})
+    answer = web.request(f"{daemon.url}/gaps/settle", method="POST", body=b"id=1", headers={"Content-Type": "application/x-www-form-urlencoded"})
     assert answer.status == 403 and "brinkwatch gaps resolve" in answer.text

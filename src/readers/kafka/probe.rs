@@ -30,6 +30,9 @@ pub(super) fn what_answers(host: &str, port: u16, by_tls: bool, wait: Duration) 
         return unreachable(format!("{server} expects TLS or a login: it shakes hands by TLS"));
     }
     match answer(host, port, wait).ok()? {
+        // A broker ends what it cannot read, whether it wants a login or not. One that answers a stranger wants none, and
+        // is merely slow.
+        Answer::Closed if !by_tls && answers_strangers(host, port, wait) => None,
         // A broker that is merely slow says nothing for that long.
         Answer::Nothing if wait < ENOUGH => None,
         Answer::Nothing => {
@@ -52,6 +55,21 @@ fn answer(host: &str, port: u16, wait: Duration) -> io::Result<Answer> {
         // A broker, or TLS: they cannot read this, and end it.
         Ok(()) | Err(_) => Answer::Closed,
     })
+}
+
+/// A Metadata request, version 1, for no topic and from no named client: Kafka's framing, and the correlation id 1.
+const METADATA: [u8; 18] = [0, 0, 0, 14, 0, 3, 0, 1, 0, 0, 0, 1, 0xff, 0xff, 0, 0, 0, 0];
+
+/// Whether a broker answers in plain text to whoever has not logged in.
+fn answers_strangers(host: &str, port: u16, wait: Duration) -> bool {
+    let ask = || {
+        let mut stream = connect(host, port, wait)?;
+        stream.write_all(&METADATA)?;
+        let mut begin = [0; 8];
+        stream.read_exact(&mut begin)?;
+        io::Result::Ok(begin[4..] == METADATA[8..12])
+    };
+    ask().unwrap_or(false)
 }
 
 /// A connection that waits for nothing longer than that.
@@ -110,5 +128,24 @@ mod tests {
         check(Some(b""), true, Reason::Unreachable, "a listener for plain text?");
         check(None, false, Reason::TimedOut, "accepts connections and says nothing");
         check(None, true, Reason::TimedOut, "accepts connections and says nothing");
+    }
+
+    /// A busy machine made a slow broker look like one that wants a login, since both end what they cannot read.
+    #[test]
+    fn a_broker_that_answers_strangers_is_not_said_to_want_a_login() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let mut request = [0; 18];
+                if stream.read_exact(&mut request).is_ok() && request == METADATA {
+                    stream.write_all(&[0, 0, 0, 12, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]).unwrap();
+                }
+            }
+        });
+        assert_eq!(what_answers("127.0.0.1", port, false, WAIT), None);
+        let unread = what_answers("127.0.0.1", port, true, WAIT).unwrap();
+        assert!(unread.detail.contains("a listener for plain text?"), "{unread}");
     }
 }

@@ -9,15 +9,14 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, UNIX_EPOCH};
 
 use brinkwatch::commands::replay::setup;
-use brinkwatch::judgement::{QuerySettings, QueryVerdict};
+use brinkwatch::judgement::QueryVerdict;
 use brinkwatch::measures::{Moment, Offset, Reason, TopicName, TopicPartition, Unread};
-use brinkwatch::metrics::snapshot::Publishing;
 use brinkwatch::process::clock::Clock;
 use brinkwatch::readers::stores::CheckpointStore;
 use brinkwatch::readers::{AgeRequest, BrokerReader, FirstSince, WantedTopic};
 use brinkwatch::replay::{Recorder, parse, play};
 use brinkwatch::retention::{Age, ClusterReading, Limits, PartitionReading, TopicId, TopicReading, TopicSight};
-use brinkwatch::rounds::{ClusterState, ClusterTarget, QueryTarget, SourceFilter, once};
+use brinkwatch::rounds::{ClusterState, ClusterTarget, QueryTarget, once};
 use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
 use serde_json::{Value, json};
@@ -132,16 +131,10 @@ async fn recorded(anonymise: bool) -> (String, Vec<QueryVerdict>) {
     let target = ClusterTarget {
         name: "main".to_owned(),
         brokers: recorder.brokers(Arc::<Told>::clone(&brokers)),
-        queries: vec![QueryTarget {
-            name: "orders".to_owned(),
-            checkpoint: recorder.checkpoint(CheckpointStore::open(folder.path().to_str().unwrap()).unwrap()),
-            store: None,
-            sources: SourceFilter::everything(),
-            superseded: false,
-            settings: QuerySettings::default(),
-            publishing: Publishing::default(),
-            risk_critical: 0.2,
-        }],
+        queries: vec![QueryTarget::new(
+            "orders",
+            recorder.checkpoint(CheckpointStore::open(folder.path().to_str().unwrap()).unwrap()),
+        )],
         poll_interval: Duration::from_secs(30),
         stale_after: Duration::from_secs(90),
     };

@@ -1,43 +1,21 @@
 //! Queries whose checkpoints are made up and whose brokers are real, so that a round costs what the brokers' side costs.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
-use brinkwatch::checkpoint::{CheckpointReading, Position, SourceKind, SourceReading};
+use brinkwatch::checkpoint::Position;
 use brinkwatch::judgement::{QuerySettings, Subscribe};
-use brinkwatch::measures::{BatchId, Offset, TopicName, Unread};
+use brinkwatch::measures::{Offset, TopicName};
 use brinkwatch::readers::kafka::{KafkaOptions, KafkaReader};
-use brinkwatch::readers::{CheckpointReader, RequestCounts};
 use brinkwatch::retention::TopicSight;
 use brinkwatch::rounds::{AT_ONCE, ClusterState, ClusterTarget, Found, QueryTarget, once};
-use futures::FutureExt;
-use futures::future::{BoxFuture, ready};
 use tokio::sync::Semaphore;
+
+use crate::checkpoint::{MadeUp, Positions};
 
 const DEADLINE: Duration = Duration::from_secs(600);
 /// Topics that one query reads.
 const TOPICS: usize = 10;
-
-type Positions = BTreeMap<TopicName, BTreeMap<i32, Position>>;
-
-/// A checkpoint that says what it was told to say.
-#[derive(Debug, Default)]
-struct MadeUp(Mutex<CheckpointReading>);
-
-impl CheckpointReader for MadeUp {
-    fn read(&self, _: Duration) -> BoxFuture<'_, Result<CheckpointReading, Unread>> {
-        ready(Ok(self.0.lock().unwrap().clone())).boxed()
-    }
-
-    fn location(&self) -> &str {
-        "made up"
-    }
-
-    fn requests(&self) -> RequestCounts {
-        RequestCounts::default()
-    }
-}
 
 /// One cluster, its queries, and what its rounds remember.
 pub(crate) struct Fleet {
@@ -63,7 +41,7 @@ impl Fleet {
         }
         let topics: Vec<_> = topics.into_iter().collect();
         let checkpoints: Vec<Arc<MadeUp>> =
-            topics.chunks(TOPICS).map(|chunk| Arc::new(MadeUp(Mutex::new(reading(chunk))))).collect();
+            topics.chunks(TOPICS).map(|chunk| Arc::new(MadeUp::at(chunk.iter().cloned().collect()))).collect();
         let queries = checkpoints.iter().enumerate().map(|(number, checkpoint)| QueryTarget {
             settings: QuerySettings { subscribe: Subscribe::Subscribe, ..QuerySettings::default() },
             ..QueryTarget::new(&format!("query-{number}"), Arc::<MadeUp>::clone(checkpoint))
@@ -110,25 +88,6 @@ impl Fleet {
 
 fn at(offset: Offset) -> Position {
     Position { committed: Some(offset), ..Position::default() }
-}
-
-fn reading(topics: &[(TopicName, BTreeMap<i32, Position>)]) -> CheckpointReading {
-    let source = SourceReading {
-        index: 0,
-        id: "0".to_owned(),
-        kind: SourceKind::Kafka,
-        committed_from: Some("offsets/7".to_owned()),
-        planned_from: None,
-        topics: topics.iter().cloned().collect(),
-    };
-    CheckpointReading {
-        offset_log_version: Some(1),
-        newest_planned: Some(BatchId(7)),
-        newest_committed: Some(BatchId(7)),
-        restartable: Some(true),
-        sources: vec![source],
-        ..CheckpointReading::default()
-    }
 }
 
 /// How many partitions of a round have their bounds.

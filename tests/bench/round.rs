@@ -24,6 +24,7 @@ use self::cost::{Cost, resident};
 use self::fleet::{Fleet, read_well};
 
 mod bare;
+mod checkpoint;
 mod cost;
 mod fleet;
 

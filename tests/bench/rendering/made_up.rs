@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use brinkwatch::checkpoint::{CheckpointReading, Position, SourceKind, SourceReading};
+use brinkwatch::checkpoint::Position;
 use brinkwatch::judgement::{QuerySettings, Subscribe};
 use brinkwatch::ledger::MemoryLedger;
-use brinkwatch::measures::{BatchId, Moment, Offset, TopicName, TopicPartition, Unread};
+use brinkwatch::measures::{Moment, Offset, TopicName, TopicPartition, Unread};
 use brinkwatch::process::clock::Clock;
-use brinkwatch::readers::{AgeRequest, BrokerReader, CheckpointReader, FirstSince, RequestCounts, WantedTopic};
+use brinkwatch::readers::{AgeRequest, BrokerReader, FirstSince, WantedTopic};
 use brinkwatch::retention::{Age, ClusterReading, Limits, PartitionReading, TopicReading, TopicSight};
 use brinkwatch::rounds::board::Board;
 use brinkwatch::rounds::{AT_ONCE, ClusterTarget, QueryTarget, run};
@@ -18,6 +18,8 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
 use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
+
+use crate::checkpoint::{MadeUp, Positions};
 
 const PARTITIONS: usize = 100;
 /// Topics that one query reads.
@@ -32,7 +34,7 @@ pub(crate) fn judged(partitions: usize) -> Arc<Board> {
         .collect();
     let queries = topics.chunks(TOPICS).enumerate().map(|(number, topics)| QueryTarget {
         settings: QuerySettings { subscribe: Subscribe::Subscribe, ..QuerySettings::default() },
-        ..QueryTarget::new(&format!("query-{number}"), Arc::new(MadeUpCheckpoint(reading(topics))))
+        ..QueryTarget::new(&format!("query-{number}"), Arc::new(MadeUp::at(positions(topics))))
     });
     let target = ClusterTarget {
         name: "main".to_owned(),
@@ -72,43 +74,10 @@ fn numbers() -> impl Iterator<Item = i32> {
     0..i32::try_from(PARTITIONS).unwrap()
 }
 
-#[derive(Debug)]
-struct MadeUpCheckpoint(CheckpointReading);
-
-impl CheckpointReader for MadeUpCheckpoint {
-    fn read(&self, _: Duration) -> BoxFuture<'_, Result<CheckpointReading, Unread>> {
-        ready(Ok(self.0.clone())).boxed()
-    }
-
-    fn location(&self) -> &str {
-        "made up"
-    }
-
-    fn requests(&self) -> RequestCounts {
-        RequestCounts::default()
-    }
-}
-
-fn reading(topics: &[TopicName]) -> CheckpointReading {
+fn positions(topics: &[TopicName]) -> Positions {
     let at = |topic: &str, number| Position { committed: Some(committed(topic, number)), ..Position::default() };
-    let positions =
-        |topic: &TopicName| (Arc::clone(topic), numbers().map(|number| (number, at(topic, number))).collect());
-    let source = SourceReading {
-        index: 0,
-        id: "0".to_owned(),
-        kind: SourceKind::Kafka,
-        committed_from: Some("offsets/7".to_owned()),
-        planned_from: None,
-        topics: topics.iter().map(positions).collect(),
-    };
-    CheckpointReading {
-        offset_log_version: Some(1),
-        newest_planned: Some(BatchId(7)),
-        newest_committed: Some(BatchId(7)),
-        restartable: Some(true),
-        sources: vec![source],
-        ..CheckpointReading::default()
-    }
+    let of = |topic: &TopicName| (Arc::clone(topic), numbers().map(|number| (number, at(topic, number))).collect());
+    topics.iter().map(of).collect()
 }
 
 #[derive(Debug)]

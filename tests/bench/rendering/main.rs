@@ -21,6 +21,8 @@ use tokio::time::Instant;
 
 use self::made_up::judged;
 
+#[path = "../checkpoint.rs"]
+mod checkpoint;
 mod made_up;
 
 const SIZES: [usize; 3] = [1_000, 10_000, 100_000];

@@ -10,7 +10,7 @@ import pytest
 from .axe import findings
 from .brinkwatch import ROOT, Daemon
 from .ports import free_port
-from .test_dashboards import write_checkpoint
+from .positions import write_checkpoint
 from .waiting import wait_until
 
 SCREENSHOTS = ROOT / "target" / "screenshots"

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use brinkwatch::ledger::{Desk, FileLedger, Gap, Ledger};
+use brinkwatch::ledger::{Desk, DatabaseLedger, Gap, Ledger};
 use brinkwatch::measures::Moment;
 use brinkwatch::process::clock::{self, Clock};
 use brinkwatch::retention::{Age, TopicId};
@@ -67,7 +67,7 @@ async fn rounds_until_killed(folder: &Path) {
         let batch = u64::try_from(skips).unwrap();
         Ok(simulated::checkpoint(batch, began, &[("orders", &[0]), ("returns", &[skips * 300 + 150])]))
     });
-    let opened = FileLedger::open(folder).await.unwrap();
+    let opened = DatabaseLedger::open(folder).await.unwrap();
     tokio::spawn(opened.writer);
     let board = Arc::new(Board::default());
     let target = simulated::target(brokers, vec![simulated::query("orders", checkpoint)], Duration::from_millis(15));
@@ -161,7 +161,7 @@ fn every_gap_is_there_once() {
     let kinds = seen.values().filter(|total| **total > 0).count();
     assert!(kinds >= 3, "both certainties were at work: {seen:?}");
     let memory = runtime.block_on(async {
-        let opened = FileLedger::open(folder.path()).await.unwrap();
+        let opened = DatabaseLedger::open(folder.path()).await.unwrap();
         let writer = tokio::spawn(opened.writer);
         let memory = opened.ledger.load("main").await.memories;
         drop(opened.ledger);

@@ -90,7 +90,7 @@ impl Ledger for Counting {
         let event_totals = BTreeMap::from([(EventKind::PositionJumped, (*loads, Moment::from_millis(0)))]);
         let memory = QueryMemory { event_totals, ..QueryMemory::default() };
         let memories = ["first", "second"].map(|query| (query.to_owned(), memory.clone()));
-        ready(Loaded { memories: memories.into(), remembered: Self::remembered() }).boxed()
+        ready(Loaded { memories: memories.into(), ..Loaded::nothing(true, Self::remembered()) }).boxed()
     }
 
     fn acknowledgements(&self, _: &str) -> BoxFuture<'_, Vec<Acknowledgement>> {

@@ -12,6 +12,7 @@ use tokio::time::timeout;
 
 use super::place::Server;
 use super::statement::{Row, Statement, Value};
+use crate::measures::with_causes;
 
 /// How long a write to a file waits for another writer. Commands write in one short transaction.
 const BUSY: Duration = Duration::from_secs(5);
@@ -27,6 +28,30 @@ const LIMITS: &str = "SET LOCAL statement_timeout = '4500ms'; SET LOCAL lock_tim
 
 /// A good-bye is a courtesy, for which nobody waits long.
 const CLOSE: Duration = Duration::from_millis(500);
+
+/// What a database said. Its own words only: sqlx tells them once in its message and once as its cause.
+#[derive(Debug)]
+pub struct Told(pub(super) sqlx::Error);
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            sqlx::Error::Database(cause) => cause.fmt(f),
+            sqlx::Error::Io(cause) => cause.fmt(f),
+            sqlx::Error::Tls(cause) => write!(f, "no TLS: {}", with_causes(cause.as_ref())),
+            sqlx::Error::Configuration(cause) => f.write_str(&with_causes(cause.as_ref())),
+            other => other.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Told {}
+
+impl From<sqlx::Error> for Told {
+    fn from(cause: sqlx::Error) -> Self {
+        Self(cause)
+    }
+}
 
 /// A connection.
 pub(super) enum Database {

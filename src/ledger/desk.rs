@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use super::database::Database;
+use super::database::{Database, Told};
 use super::gap::{Gap, RecoveryPath, RecoveryStatus};
 use super::place::Place;
 use super::rows::{COLUMNS, gap_of};
@@ -72,7 +72,7 @@ pub enum DeskError {
     },
     /// It cannot be read or written.
     #[error("the ledger cannot be used")]
-    Use(#[from] sqlx::Error),
+    Use(#[source] Told),
     /// It did not answer in time. What was asked for may still be done.
     #[error("the ledger did not answer within {} s", waited.as_secs())]
     Silent {
@@ -93,6 +93,12 @@ pub enum DeskError {
         /// The names that it knows.
         known: Vec<String>,
     },
+}
+
+impl From<sqlx::Error> for DeskError {
+    fn from(cause: sqlx::Error) -> Self {
+        Self::Use(cause.into())
+    }
 }
 
 impl Desk {

@@ -28,6 +28,7 @@ mod writer;
 mod desk;
 mod handle;
 
+pub use database::Told;
 pub use desk::{Acknowledge, Desk, DeskError, Settlement};
 pub use handle::{DatabaseLedger, OpenError, Opened};
 pub use gap::{Gap, RecoveryPath, RecoveryStatus};

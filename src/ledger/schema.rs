@@ -4,7 +4,7 @@ use std::fs;
 
 use thiserror::Error;
 
-use super::database::{self, Database};
+use super::database::{self, Database, Told};
 use super::place::{FILE_NAME, Place};
 use super::statement::sql;
 
@@ -33,7 +33,13 @@ pub enum SchemaError {
     ReadOnly,
     /// The database failed.
     #[error("the ledger's database cannot be used")]
-    Database(#[from] sqlx::Error),
+    Database(#[source] Told),
+}
+
+impl From<sqlx::Error> for SchemaError {
+    fn from(cause: sqlx::Error) -> Self {
+        Self::Database(cause.into())
+    }
 }
 
 /// Opens a ledger for writing, makes it when it is not there, and brings it to the newest version.
@@ -87,7 +93,7 @@ pub(super) async fn open_to_read(place: &Place) -> Result<Database, SchemaError>
 }
 
 fn is_there(file: &std::path::Path) -> Result<bool, SchemaError> {
-    fs::exists(file).map_err(|cause| SchemaError::Database(sqlx::Error::Io(cause)))
+    fs::exists(file).map_err(|cause| sqlx::Error::Io(cause).into())
 }
 
 async fn writable(database: &mut Database) -> Result<(), SchemaError> {

@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use tracing::{error, info, warn};
 
-use super::database::{Database, is_cut, is_silence};
+use super::database::{Database, Told, is_cut, is_silence};
 use super::gap::Gap;
 use super::lock;
 use super::memory::Book;
@@ -47,15 +47,15 @@ pub(super) enum Trouble {
     #[error(transparent)]
     Schema(#[from] SchemaError),
     #[error("what the ledger remembers cannot be read")]
-    Read(#[source] sqlx::Error),
+    Read(#[source] Told),
     #[error("the ledger cannot be written")]
-    Write(#[source] sqlx::Error),
+    Write(#[source] Told),
 }
 
 impl Trouble {
     fn of_database(&self) -> Option<&sqlx::Error> {
         match self {
-            Self::Schema(SchemaError::Database(cause)) | Self::Read(cause) | Self::Write(cause) => Some(cause),
+            Self::Schema(SchemaError::Database(cause)) | Self::Read(cause) | Self::Write(cause) => Some(&cause.0),
             _ => None,
         }
     }
@@ -179,7 +179,8 @@ impl Writer {
             Err(trouble) => {
                 self.listen(&trouble);
                 let words = with_causes(&trouble);
-                if !matches!(trouble, Trouble::Silent) && self.unread.as_ref() != Some(&words) {
+                let is_told = self.unread.as_ref() == Some(&words) || self.told.as_ref() == Some(&words);
+                if !matches!(trouble, Trouble::Silent) && !is_told {
                     error!(ledger = %self.place, error = words, "what the ledger remembers cannot be read");
                     self.unread = Some(words);
                 }
@@ -201,7 +202,7 @@ impl Writer {
                 &mut to_read
             }
         };
-        read(connection, &self.watcher, cluster).await.map_err(Trouble::Read)
+        read(connection, &self.watcher, cluster).await.map_err(|cause| Trouble::Read(cause.into()))
     }
 
     pub(super) async fn unheard(&mut self, cluster: &str) -> Vec<Acknowledgement> {
@@ -230,7 +231,7 @@ impl Writer {
 
     async fn ask_unheard(&mut self, cluster: &str) -> Result<Vec<Acknowledgement>, Trouble> {
         let Some(connection) = &mut self.connection else { return Ok(Vec::new()) };
-        watchers::unheard(connection, &self.watcher, cluster).await.map_err(Trouble::Write)
+        watchers::unheard(connection, &self.watcher, cluster).await.map_err(|cause| Trouble::Write(cause.into()))
     }
 
     pub(super) async fn remember(&mut self, round: RoundNotes) -> Remembered {
@@ -274,7 +275,7 @@ impl Writer {
         let is_seen = matches!(self.place, Place::Server(_)) && self.seen.is_none_or(|at| at.elapsed() >= SEEN);
         let writing = Writing { watcher: &self.watcher, is_seen };
         let Some(connection) = &mut self.connection else { return Err(Trouble::Taken) };
-        let open = transaction::write(connection, writing, round, &self.backlog).await.map_err(Trouble::Write)?;
+        let open = transaction::write(connection, writing, round, &self.backlog).await.map_err(|cause| Trouble::Write(cause.into()))?;
         if is_seen {
             self.seen = Some(Instant::now());
         }

@@ -195,7 +195,7 @@ async fn what_daemons_remembered_that_are_gone_for_good_is_cleared_away_where_an
         let (mut gone, mut here) = (daemon(place, "gone"), daemon(place, "here"));
         well(&mut gone, remembering("orders", 1, 0)).await;
         well(&mut gone, remembering("returns", 1, 0)).await;
-        well(&mut here, remembering("orders", 2, 8 * day)).await;
+        well(&mut here, remembering("orders", 2, 6 * day)).await;
         let mut connection = schema::open_existing(place).await.unwrap();
         watchers::seen(&mut connection, "gone", NOW).await.unwrap();
         let known = async |query: &str| {

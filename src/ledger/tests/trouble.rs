@@ -151,10 +151,14 @@ async fn a_server_that_says_nothing_is_waited_for_once_and_then_asked_seldom() {
         assert!(ledger.gaps().await.is_none());
     }
     assert!(began.elapsed() < Duration::from_secs(9), "{:?}", began.elapsed());
-    assert!(taken.load(Ordering::Relaxed) <= 2, "{taken:?} connections");
     tokio::time::sleep(Duration::from_secs(11)).await;
     ledger.remember(round(vec![])).await;
-    assert!(taken.load(Ordering::Relaxed) >= 2, "it is asked again after a while");
+    // One for the rounds, one for the pages, and one more after a while. They are taken in real time.
+    let began = std::time::Instant::now();
+    while taken.load(Ordering::Relaxed) < 3 && began.elapsed() < Duration::from_secs(10) {
+        std::thread::yield_now();
+    }
+    assert_eq!(taken.load(Ordering::Relaxed), 3);
 }
 
 #[tokio::test]

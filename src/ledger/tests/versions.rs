@@ -91,6 +91,10 @@ async fn a_place_where_no_daemon_has_kept_a_ledger_is_told_apart_from_one_that_d
 #[tokio::test]
 async fn daemons_that_start_together_make_one_ledger() {
     everywhere(async |place| {
+        // A file has one daemon.
+        if matches!(place, Place::Folder(_)) {
+            return;
+        }
         let open = async || schema::open(place).await.map(drop);
         let opened = tokio::join!(open(), open(), open(), open());
         assert!([opened.0, opened.1, opened.2, opened.3].iter().all(Result::is_ok));

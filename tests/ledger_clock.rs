@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use brinkwatch::ledger::{Desk, DatabaseLedger, Ledger};
+use brinkwatch::ledger::{DatabaseLedger, Desk, Ledger};
 use brinkwatch::measures::Moment;
 use brinkwatch::process::clock::Clock;
 use brinkwatch::retention::{Age, TopicId};

@@ -99,7 +99,9 @@ fn apart(text: &str) -> Result<(String, Option<Secret>), String> {
     for (name, value) in &parameters {
         let is_option = name.strip_prefix("options[").is_some_and(|rest| rest.ends_with(']'));
         if !is_option && !PARAMETERS.contains(&name.as_str()) {
-            let meant = nearest(name, PARAMETERS.iter().copied()).map(|meant| format!("; did you mean {meant:?}?")).unwrap_or_default();
+            let meant = nearest(name, PARAMETERS.iter().copied())
+                .map(|meant| format!("; did you mean {meant:?}?"))
+                .unwrap_or_default();
             return Err(format!("has a parameter that is none of {}{meant}", PARAMETERS.join(", ")));
         }
         if name == "sslmode" && !SSL_MODES.contains(&value.as_str()) {
@@ -114,7 +116,9 @@ fn apart(text: &str) -> Result<(String, Option<Secret>), String> {
         return Err(format!("names no database; write such as {EXAMPLE}"));
     }
     if url.host_str().is_none_or(str::is_empty) && !has("host") && !has("hostaddr") {
-        return Err(format!("names no host; write such as {EXAMPLE}, or \"postgres:///database?host=/run/postgresql\""));
+        return Err(format!(
+            "names no host; write such as {EXAMPLE}, or \"postgres:///database?host=/run/postgresql\""
+        ));
     }
     let inside = url.password().map(decoded).transpose()?;
     let given = parameters.iter().find(|(name, _)| name == "password").map(|(_, value)| value.clone());
@@ -164,8 +168,16 @@ mod tests {
         };
         check("postgres://anna@db/lake", "postgres://anna@db/lake", None);
         check("postgresql://anna:s3cret@db:6432/lake", "postgresql://anna@db:6432/lake", Some("s3cret"));
-        check("postgres://anna:p%40+%3D@db/lake?sslmode=require", "postgres://anna@db/lake?sslmode=require", Some("p@+="));
-        check("postgres://anna@db/lake?password=a%26b&sslmode=disable", "postgres://anna@db/lake?sslmode=disable", Some("a&b"));
+        check(
+            "postgres://anna:p%40+%3D@db/lake?sslmode=require",
+            "postgres://anna@db/lake?sslmode=require",
+            Some("p@+="),
+        );
+        check(
+            "postgres://anna@db/lake?password=a%26b&sslmode=disable",
+            "postgres://anna@db/lake?sslmode=disable",
+            Some("a&b"),
+        );
         check("postgres://db/lake?password=x", "postgres://db/lake", Some("x"));
         check("postgres:///lake?host=/run/postgresql", "postgres:///lake?host=/run/postgresql", None);
         check("postgres://db/lake?options[search_path]=a", "postgres://db/lake?options[search_path]=a", None);

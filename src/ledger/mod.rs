@@ -30,8 +30,8 @@ mod handle;
 
 pub use database::Told;
 pub use desk::{Acknowledge, Desk, DeskError, Settlement};
-pub use handle::{DatabaseLedger, OpenError, Opened};
 pub use gap::{Gap, RecoveryPath, RecoveryStatus};
+pub use handle::{DatabaseLedger, OpenError, Opened};
 pub use memory::{Book, MemoryLedger};
 pub use merge::merged;
 pub use pieces::{Piece, Pieces, Written};

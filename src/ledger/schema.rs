@@ -105,11 +105,9 @@ async fn migrate(database: &mut Database) -> Result<(), SchemaError> {
     database.begin().await?;
     // Daemons of one fleet start together.
     database.lock("brinkwatch schema").await?;
-    let found = version(database).await?;
-    if found.is_none() {
-        database.run("CREATE TABLE ledger_schema (version BIGINT PRIMARY KEY)").await?;
-    }
-    let found = found.unwrap_or(0);
+    // Not asked whether it is there: inside a transaction PostgreSQL may go on believing what it saw before.
+    database.run("CREATE TABLE IF NOT EXISTS ledger_schema (version BIGINT PRIMARY KEY)").await?;
+    let found = newest_step(database).await?;
     refuse_newer(found)?;
     for (number, step) in (1_i64..).zip(STEPS).filter(|(number, _)| *number > found) {
         database.run(&database.step(step)).await?;
@@ -123,8 +121,12 @@ async fn version(database: &mut Database) -> Result<Option<i64>, SchemaError> {
     if !database.has_table("ledger_schema").await? {
         return Ok(None);
     }
+    newest_step(database).await.map(Some)
+}
+
+async fn newest_step(database: &mut Database) -> Result<i64, SchemaError> {
     let newest = database.rows(sql("SELECT COALESCE(MAX(version), 0) AS version FROM ledger_schema")).await?;
-    Ok(newest.first().map(|row| row.get("version")).transpose()?)
+    Ok(newest.first().map(|row| row.get("version")).transpose()?.unwrap_or(0))
 }
 
 fn newest() -> i64 {

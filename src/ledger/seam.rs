@@ -134,5 +134,6 @@ pub struct Remembered {
 
 impl Remembered {
     /// Of a writer that does not answer.
-    pub(super) const SILENT: Self = Self { health: Health { persistent: false, up: false }, unresolved: None, opened: 0 };
+    pub(super) const SILENT: Self =
+        Self { health: Health { persistent: false, up: false }, unresolved: None, opened: 0 };
 }

@@ -41,8 +41,7 @@ pub(super) async fn put(
         match (&piece.partition, &piece.content) {
             (None, Some(content)) => {
                 if piece.is_first {
-                    let clear =
-                        "DELETE FROM partition_memory WHERE kafka_cluster = ? AND query = ? AND watcher = ?";
+                    let clear = "DELETE FROM partition_memory WHERE kafka_cluster = ? AND query = ? AND watcher = ?";
                     database.execute(sql(clear).bind(cluster).bind(&piece.query).bind(watcher)).await?;
                 }
                 let upsert = "INSERT INTO query_memory (watcher, query, kafka_cluster, memory, remembered_at) \
@@ -89,11 +88,7 @@ fn upsert<'a>(
 
 /// What is remembered of a cluster's queries, for a daemon or, without a name, for anybody. All of one query's memory is
 /// one daemon's, as it was at one moment.
-pub(super) async fn memories(
-    database: &mut Database,
-    watcher: Option<&str>,
-    cluster: &str,
-) -> sqlx::Result<Shelved> {
+pub(super) async fn memories(database: &mut Database, watcher: Option<&str>, cluster: &str) -> sqlx::Result<Shelved> {
     let of = chosen(database, watcher, cluster).await?;
     let mut pieces = Pieces::default();
     let watchers: BTreeSet<&String> = of.values().collect();

@@ -118,8 +118,7 @@ pub(super) trait Column:
 {
 }
 
-impl<T> Column for T where T: for<'r> Decode<'r, Sqlite> + Type<Sqlite> + for<'r> Decode<'r, Postgres> + Type<Postgres>
-{}
+impl<T> Column for T where T: for<'r> Decode<'r, Sqlite> + Type<Sqlite> + for<'r> Decode<'r, Postgres> + Type<Postgres> {}
 
 impl Row {
     pub(super) fn get<T: Column>(&self, column: &str) -> sqlx::Result<T> {

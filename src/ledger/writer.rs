@@ -23,7 +23,7 @@ use super::watchers;
 use crate::measures::with_causes;
 
 /// A server that says nothing is not asked again for so long: each time would hold up the rounds of all clusters.
-pub(super) const SILENCE: Duration = Duration::from_secs(10);
+pub(super) const SILENCE: Duration = Duration::from_secs(5);
 
 /// How often a daemon writes down that it is at work.
 const SEEN: Duration = Duration::from_secs(600);
@@ -275,7 +275,9 @@ impl Writer {
         let is_seen = matches!(self.place, Place::Server(_)) && self.seen.is_none_or(|at| at.elapsed() >= SEEN);
         let writing = Writing { watcher: &self.watcher, is_seen };
         let Some(connection) = &mut self.connection else { return Err(Trouble::Taken) };
-        let open = transaction::write(connection, writing, round, &self.backlog).await.map_err(|cause| Trouble::Write(cause.into()))?;
+        let open = transaction::write(connection, writing, round, &self.backlog)
+            .await
+            .map_err(|cause| Trouble::Write(cause.into()))?;
         if is_seen {
             self.seen = Some(Instant::now());
         }

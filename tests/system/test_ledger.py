@@ -30,7 +30,7 @@ def built(*target: str) -> str:
 
 def test_all_that_holds_in_a_file_holds_in_postgresql(postgres):
     url = postgres.url(postgres.database(), user="admin")
-    argv = [built("--lib"), "ledger::tests::", "--nocapture"]
+    argv = [built("--lib"), *(f"ledger::tests::{part}::" for part in ("file", "sharing", "versions")), "--nocapture"]
     env = {**os.environ, "BRINKWATCH_TEST_POSTGRES": url}
     done = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -161,7 +161,7 @@ def test_replicas_and_shards_share_one_record_of_each_loss_and_hear_what_people_
     replicas[1].stop()
     moved = serve(fleet_of.config("four").query("orders", orders))
     wait_until(lambda: lost(moved, "orders") == lost(replicas[0], "orders") >= 10, PATIENCE, "it goes on from there")
-    for daemon in [*daemons, moved]:
+    for daemon in (replicas[0], shard, moved):
         assert PASSWORD not in daemon.log() + daemon.get("/config").text + daemon.get("/gaps").text
 
 

@@ -53,11 +53,7 @@ pub struct BackfillArgs {
 /// From when to when the records of a gap were written, as far as it is known.
 type Window = (Option<Moment>, Option<Moment>);
 
-pub(super) async fn backfill(
-    args: &BackfillArgs,
-    place: &Place,
-    out: &mut dyn Write,
-) -> anyhow::Result<ExitCode> {
+pub(super) async fn backfill(args: &BackfillArgs, place: &Place, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
     let gaps = chosen(args, place).await?;
     if gaps.is_empty() {
         writeln!(out, "no gap of {} is open", args.what)?;

@@ -68,11 +68,7 @@ pub struct RecordArgs {
     pub output: OutputFormat,
 }
 
-pub(super) async fn record(
-    args: &RecordArgs,
-    place: &Place,
-    out: &mut dyn Write,
-) -> anyhow::Result<ExitCode> {
+pub(super) async fn record(args: &RecordArgs, place: &Place, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
     let queries = [args.query.clone()];
     let asked = Asked { queries: &queries, source: &args.source, by_hand: &ByHand::default(), timeout: args.timeout };
     let (config, _) = asked.config().await?;

@@ -10,7 +10,7 @@ use crate::judgement::Certainty::{Certain, Possible};
 use crate::judgement::{Event, EventKind, QueryMemory};
 use crate::ledger::statement::sql;
 use crate::ledger::{
-    Acknowledge, Desk, DeskError, DatabaseLedger, Finding, Gap, Ledger, NotedEvent, OpenError, Place, RecoveryPath,
+    Acknowledge, DatabaseLedger, Desk, DeskError, Finding, Gap, Ledger, NotedEvent, OpenError, Place, RecoveryPath,
     RecoveryStatus, RoundNotes, Settlement, Written,
 };
 use crate::measures::Moment;

@@ -22,11 +22,7 @@ fn remembering(query: &str, times: u64, seconds: i64) -> RoundNotes {
     let mut memory = QueryMemory::default();
     memory.event_totals.insert(EventKind::PositionMovedBack, (times, NOW));
     let memories = BTreeMap::from([(query.to_owned(), memory)]);
-    RoundNotes {
-        at: after(seconds),
-        memories: Written::default().changes(&memories).unwrap(),
-        ..round(vec![])
-    }
+    RoundNotes { at: after(seconds), memories: Written::default().changes(&memories).unwrap(), ..round(vec![]) }
 }
 
 fn times(memory: &QueryMemory) -> u64 {
@@ -45,10 +41,7 @@ async fn two_daemons_that_find_one_loss_at_once_leave_one_record() {
         well(&mut other, round(vec![])).await;
         for partition in 0..20 {
             let found = |from, to| Gap { partition, ..gap(from, to, Certain) };
-            tokio::join!(
-                well(&mut one, round(vec![found(0, 100)])),
-                well(&mut other, round(vec![found(50, 120)])),
-            );
+            tokio::join!(well(&mut one, round(vec![found(0, 100)])), well(&mut other, round(vec![found(50, 120)])),);
         }
         assert_eq!(ranges(place).await, [(0, 120); 20]);
     })
@@ -88,8 +81,7 @@ async fn what_a_person_settles_while_the_loss_goes_on_stays_settled() {
             well(&mut writer, round(vec![found(100)])).await;
             let mut desk = Desk::open_to_write(place).await.unwrap();
             let id = desk.gaps().await.unwrap().iter().find(|gap| gap.partition == partition).unwrap().id.unwrap();
-            let (settled, ()) =
-                tokio::join!(desk.settle(id, &settlement), well(&mut writer, round(vec![found(130)])));
+            let (settled, ()) = tokio::join!(desk.settle(id, &settlement), well(&mut writer, round(vec![found(130)])));
             assert_eq!(settled.unwrap().recovery_status, RecoveryStatus::Accepted);
             assert_eq!(desk.gap(id).await.unwrap().recovery_status, RecoveryStatus::Accepted);
         }

@@ -99,10 +99,10 @@ fn apart(text: &str) -> Result<(String, Option<Secret>), String> {
     for (name, value) in &parameters {
         let is_option = name.strip_prefix("options[").is_some_and(|rest| rest.ends_with(']'));
         if !is_option && !PARAMETERS.contains(&name.as_str()) {
-            let meant = nearest(name, PARAMETERS.iter().copied())
-                .map(|meant| format!("; did you mean {meant:?}?"))
-                .unwrap_or_default();
-            return Err(format!("has a parameter that is none of {}{meant}", PARAMETERS.join(", ")));
+            return Err(match nearest(name, PARAMETERS) {
+                Some(meant) => format!("has a parameter that is not known; did you mean {meant:?}?"),
+                None => format!("has a parameter that is none of {}", PARAMETERS.join(", ")),
+            });
         }
         if name == "sslmode" && !SSL_MODES.contains(&value.as_str()) {
             return Err(format!("has an sslmode that is none of {}", SSL_MODES.join(", ")));

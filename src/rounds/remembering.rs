@@ -107,3 +107,6 @@ pub(super) fn notes(target: &ClusterTarget, found: &Found, acknowledged: Vec<i64
 pub fn published_health(health: Health) -> LedgerHealth {
     LedgerHealth { persistent: health.persistent, up: health.up }
 }
+
+#[cfg(test)]
+mod tests;

@@ -135,4 +135,4 @@ fn log_transitions(target: &ClusterTarget, state: &ClusterState, found: &Found) 
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

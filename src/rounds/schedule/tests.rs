@@ -108,7 +108,7 @@ impl Ledger for Counting {
 
 const AN_HOUR: Duration = Duration::from_secs(3600);
 
-fn target(queries: &[&str], poll_interval: Duration) -> Arc<ClusterTarget> {
+pub(in crate::rounds) fn target(queries: &[&str], poll_interval: Duration) -> Arc<ClusterTarget> {
     let query = |name: &&str| QueryTarget::new(name, Arc::new(Away));
     Arc::new(ClusterTarget {
         name: "main".to_owned(),

@@ -1,6 +1,7 @@
 """A PostgreSQL server from Debian's packages, on a port of its own. As root it runs as the package's user, since it
 refuses to be root."""
 
+import contextlib
 import itertools
 import os
 import shutil
@@ -96,13 +97,20 @@ class Postgres:
 
     def pause(self) -> None:
         """Connections are taken by the system, and nobody says anything."""
-        for pid in [self.process.pid, *self._children()]:
-            os.kill(pid, signal.SIGSTOP)
+        # First the one that makes the others.
+        os.kill(self.process.pid, signal.SIGSTOP)
+        self._signal(signal.SIGSTOP)
 
     def resume(self) -> None:
         if self.process and self.process.code is None:
-            for pid in [self.process.pid, *self._children()]:
-                os.kill(pid, signal.SIGCONT)
+            self._signal(signal.SIGCONT)
+            os.kill(self.process.pid, signal.SIGCONT)
+
+    def _signal(self, number: int) -> None:
+        """To all that it has made; one may just have ended by itself."""
+        for pid in self._children():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
 
     def _children(self) -> list[int]:
         listed = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
@@ -132,7 +140,6 @@ class Postgres:
 
 def _lives(pid: int) -> bool:
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
         return False
-    return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"

@@ -26,7 +26,7 @@ fn away<T>() -> Result<T, Unread> {
 }
 
 impl BrokerReader for Away {
-    fn topics(&self, _: &[WantedTopic], _: Duration) -> BoxFuture<'_, Result<ClusterReading, Unread>> {
+    fn topics(&self, _: &[WantedTopic], _: Moment, _: Duration) -> BoxFuture<'_, Result<ClusterReading, Unread>> {
         ready(away()).boxed()
     }
 

@@ -118,16 +118,18 @@ impl fmt::Display for Shard {
 impl FromStr for Shard {
     type Err = ShardError;
 
-    /// The ordinal may be the name of a pod, which ends with it: so every pod of a set has the same arguments.
+    /// The ordinal may be the name of a pod, which ends with it, so that every pod of a set has the same arguments. Pods
+    /// are dealt out in turn: with twice as many pods as shards, each shard has two.
     fn from_str(text: &str) -> Result<Self, ShardError> {
         let (before, count) = text.split_once('/').ok_or(ShardError::Form)?;
         if count.contains('/') {
             return Err(ShardError::Form);
         }
-        let written =
-            before.rsplit_once('-').map_or(before, |(name, number)| if name.is_empty() { "" } else { number });
-        let ordinal = number(written).ok_or_else(|| ShardError::Ordinal(before.to_owned()))?;
-        Self::new(ordinal, number(count).ok_or_else(|| ShardError::Count(count.to_owned()))?)
+        let shards = number(count).filter(|count| (1..=Self::MOST).contains(count));
+        let shards = shards.ok_or_else(|| ShardError::Count(count.to_owned()))?;
+        let pod = before.rsplit_once('-').filter(|(name, _)| !name.is_empty()).map(|(_, ordinal)| ordinal);
+        let ordinal = number(pod.unwrap_or(before)).ok_or_else(|| ShardError::Ordinal(before.to_owned()))?;
+        Self::new(if pod.is_some() { ordinal % shards } else { ordinal }, shards)
     }
 }
 

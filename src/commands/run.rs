@@ -32,7 +32,8 @@ pub struct RunArgs {
     /// Watch only the queries of one shard: its ordinal, from 0, and how many there are, such as 2/5
     ///
     /// All shards read the same configuration; the name of a query decides which one watches it. The name of a pod of a
-    /// StatefulSet may stand for the ordinal, as it ends with it: --shard "$POD_NAME/5".
+    /// StatefulSet, which ends with its number, may stand for the ordinal. Pods are dealt out in turn: with ten of them,
+    /// --shard "$POD_NAME/5" makes two of each shard.
     #[arg(long, value_name = "ORDINAL/SHARDS", default_value_t, hide_default_value = true)]
     shard: Shard,
 }

@@ -63,7 +63,11 @@ fn a_shard_is_written_as_its_ordinal_and_their_number() {
     check("2/5", Ok((2, 5)));
     check("0/1", Ok((0, 1)));
     check("brinkwatch-4/5", Ok((4, 5)));
-    check("team-7-brinkwatch-replica2-0/2", Ok((0, 2)));
+    check("team-7-brinkwatch-0/2", Ok((0, 2)));
+    for (pod, ordinal) in [(3, 0), (4, 1), (5, 2), (6, 0)] {
+        check(&format!("brinkwatch-{pod}/3"), Ok((ordinal, 3)));
+    }
+    check("brinkwatch-7/1", Ok((0, 1)));
     check("007/8", Ok((7, 8)));
     check("", Err(FORM));
     check("2", Err(FORM));

@@ -17,11 +17,11 @@ from system.waiting import wait_until
 from system.written import checkpoint
 
 QUERIES = int(os.environ.get("QUERIES", "1000"))
-ROUNDS = int(os.environ.get("ROUNDS", "10"))
+ROUNDS = int(os.environ.get("ROUNDS", "6"))
 PARTITIONS, CLUSTERS, SHARDS = 10, 100, 4
 # What every query has read of the hundred records in each partition: it lags, and has room to move.
 BEGIN = 20
-INTERVAL = 5
+INTERVAL = 10
 PATIENCE = 600
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -59,11 +59,13 @@ class Reading:
     store: float
 
     @classmethod
-    def of(cls, daemon: Daemon) -> "Reading":
+    def of(cls, daemon: Daemon, *, ends: bool = False) -> "Reading":
+        """The look itself is not counted: it lies before what is measured, or behind it."""
+        spent = cpu(daemon.process.pid)
         metrics = daemon.metrics()
         clusters = len(metrics.all("cluster_up"))
         return cls(
-            cpu(daemon.process.pid),
+            spent if ends else cpu(daemon.process.pid),
             total(metrics, "cluster_polls_total") / clusters,
             total(metrics, "kafka_requests_total"),
             total(metrics, "store_requests_total"),
@@ -122,14 +124,13 @@ def measure(folder: Path, broker: Broker, clusters: int, *, shard: str = "", gra
         settled(daemon, 3)
         before = Reading.of(daemon)
         time.sleep(INTERVAL * ROUNDS)
-        after = Reading.of(daemon)
+        after = Reading.of(daemon, ends=True)
         idle, resident = spent(before, after), status(pid, "VmRSS")
-        before, until = Reading.of(daemon), time.monotonic() + INTERVAL * ROUNDS
-        while time.monotonic() < until:
-            began = time.monotonic()
+        before, began = Reading.of(daemon), time.monotonic()
+        for number in range(1, ROUNDS + 1):
             writer.commit()
-            time.sleep(max(INTERVAL - (time.monotonic() - began), 0))
-        moving = spent(before, Reading.of(daemon))
+            time.sleep(max(began + number * INTERVAL - time.monotonic(), 0))
+        moving = spent(before, Reading.of(daemon, ends=True))
         metrics = daemon.metrics()
         up = metrics.all("checkpoint_up")
         assert {value for _, value in up} == {1.0}, "every checkpoint was read"

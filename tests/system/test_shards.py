@@ -83,11 +83,7 @@ def fleet(tmp_path_factory) -> Iterator[Fleet]:
         }
         manager = kept(Alertmanager(folder / "alertmanager", webhook=hook.url))
         targets = [f"127.0.0.1:{daemon.port}" for daemon in daemons.values()]
-        prometheus = kept(
-            Prometheus(
-                folder / "prometheus", targets=targets, alertmanager=manager.address, rules=hurried_rules(config)
-            )
-        )
+        prometheus = kept(Prometheus(folder / "prometheus", targets=targets, alertmanager=manager.address))
         for daemon in daemons.values():
             daemon.wait_ready()
         wait_until(
@@ -99,9 +95,10 @@ def fleet(tmp_path_factory) -> Iterator[Fleet]:
 def configuration(folder: Path, broker: Broker) -> Config:
     """Every query has read all of its topic, which has one partition."""
     config = Config(folder / "brinkwatch", broker.bootstrap)
-    config.values["clusters"]["far"] = {"bootstrap_servers": broker.bootstrap}
+    for cluster in ("far", "lake"):
+        config.values["clusters"][cluster] = {"bootstrap_servers": broker.bootstrap}
     config.values["alerts"] = {"window": "5s", "scrape_interval": "1s"}
-    config.values["discovery"] = {"lake": {"location": str(folder / "lake"), "cluster": "main"}}
+    config.values["discovery"] = {"lake": {"location": str(folder / "lake"), "cluster": "lake"}}
     for topic in ["shared", *LOSERS]:
         broker.create_topic(topic, retention_ms=14 * 24 * HOUR_MS)
         broker.produce(topic, READ)
@@ -135,7 +132,7 @@ def whole(names: list[str]) -> dict[int, set[str]]:
 
 def test_the_shards_watch_everything_once_and_replicas_the_same(fleet):
     expected = whole(CONFIGURED + FOUND)
-    assert all(expected.values()), "or nothing is shown"
+    assert all(whole(CONFIGURED).values()) and all(whole(FOUND).values()), "or nothing is shown"
     for (shard, replica), metrics in fleet.metrics().items():
         assert queries(metrics) == expected[shard], (shard, replica)
         assert (metrics.value("shard_ordinal"), metrics.value("shards")) == (shard, SHARDS)
@@ -157,9 +154,10 @@ def test_replicas_tell_the_same_numbers(fleet):
 
 
 def test_a_cluster_is_asked_by_those_only_who_have_a_query_there(fleet):
+    """Nothing that is configured reads the lake's: it is asked since queries were found that do."""
     for (shard, _), metrics in fleet.metrics().items():
         clusters = {labels["kafka_cluster"] for labels, _ in metrics.all("cluster_up")}
-        assert clusters == ({"main", "far"} if shard == holder(FAR) else {"main"}), shard
+        assert clusters == {"main", "lake", *(["far"] if shard == holder(FAR) else [])}, shard
 
 
 def test_pages_and_api_tell_of_their_own_shard_and_rules_of_all(fleet):
@@ -205,6 +203,8 @@ def test_one_page_for_each_problem_and_for_a_shard_that_is_gone(fleet):
     first, second, late = LOSERS
     told = [("SparkStreamDataLost", first), ("SparkStreamDataLost", second)]
     fleet.daemons[GONE, "a"].process.kill()
+    # Only now: before the first scrape they say that nobody is there.
+    fleet.prometheus.load_rules(hurried_rules(fleet.config))
     fleet.lose(first)
     fleet.lose(second)
     wait_until(lambda: set(told) <= set(fleet.delivered()), PATIENCE, "both losses are delivered")

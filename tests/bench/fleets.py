@@ -133,35 +133,38 @@ def measure(folder: Path, broker: Broker, clusters: int, *, shard: str = "", gra
         moving = spent(before, Reading.of(daemon, ends=True))
         metrics = daemon.metrics()
         up = metrics.all("checkpoint_up")
-        assert {value for _, value in up} == {1.0}, "every checkpoint was read"
-        assert {value for _, value in metrics.all("cluster_up")} == {1.0}, "every cluster was read"
-        assert not metrics.all("query_state", state="unknown") or not sum(
-            value for _, value in metrics.all("query_state", state="unknown")
-        ), "every query is known"
+        # On a busy machine a broker may answer late: how often is part of the result.
+        failed = total(metrics, "cluster_poll_failures_total") + total(metrics, "checkpoint_poll_failures_total")
         text = web.request(f"{daemon.url}/metrics", headers={"Accept-Encoding": "identity"}).text
         series = sum(1 for line in text.splitlines() if line and not line.startswith("#"))
         print(
             f"| {len(up):,} on {len(metrics.all('cluster_up'))}, by {granularity} | {idle} | {moving} | {resident / 1024:.0f} "
             f"| {status(pid, 'VmRSS') / 1024:.0f} | {status(pid, 'VmHWM') / 1024:.0f} | {status(pid, 'Threads')} "
-            f"| {series:,} | {len(text.encode()):,} | {len(gzip.compress(text.encode(), 6)):,} |",
+            f"| {series:,} | {len(text.encode()):,} | {len(gzip.compress(text.encode(), 6)):,} | {failed:.0f} |",
             flush=True,
         )
     finally:
         daemon.stop()
 
 
+FLEETS = {
+    "one": {"clusters": 1},
+    "many": {"clusters": CLUSTERS},
+    "topics": {"clusters": CLUSTERS, "granularity": "topic"},
+    "shard": {"clusters": CLUSTERS, "shard": f"0/{SHARDS}"},
+}
+
+
 def main() -> None:
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start; {ROUNDS} rounds of each kind", flush=True)
-    print("| queries, clusters, granularity | idle: CPU ms | Kafka requests | file reads | moving: CPU ms | Kafka requests | file reads | resident MiB, idle | moving | at most | threads | series | text, bytes | gzip, bytes |")
-    print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|", flush=True)
+    print("| queries, clusters, granularity | idle: CPU ms | Kafka requests | file reads | moving: CPU ms | Kafka requests | file reads | resident MiB, idle | moving | at most | threads | series | text, bytes | gzip, bytes | failed polls |")
+    print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|", flush=True)
     folder = Path(tempfile.mkdtemp(prefix="brinkwatch-fleets-"))
     broker = Broker(folder / "broker", jvm=["-Xmx1g"]).start()
     try:
         topics.main(broker.bootstrap, "bench-", QUERIES, PARTITIONS)
-        measure(folder / "one", broker, 1)
-        measure(folder / "many", broker, CLUSTERS)
-        measure(folder / "topics", broker, CLUSTERS, granularity="topic")
-        measure(folder / "shard", broker, CLUSTERS, shard=f"0/{SHARDS}")
+        for name in sys.argv[1:] or FLEETS:
+            measure(folder / name, broker, **FLEETS[name])
     finally:
         # Closing thousands of logs takes a minute, for nothing.
         broker.kill()

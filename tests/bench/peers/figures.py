@@ -17,8 +17,8 @@ from contestants import Contestant
 from workload import Workload, first_group
 
 SIZES = [1_000, 10_000]
-# Seconds between two rounds, for all alike; rounds that are looked at; scrapes.
-INTERVAL, ROUNDS, SCRAPES = 5, 10, 20
+# Rounds that are looked at; scrapes.
+ROUNDS, SCRAPES = 6, 20
 PATIENCE = 300
 
 
@@ -45,15 +45,22 @@ class Figures:
         )
 
 
-def measure(broker: measured.Counted, one: Contestant, beside: Callable[[], None] | None = None) -> Figures:
-    """`beside` happens once between any two rounds."""
+def interval(partitions: int) -> int:
+    """Seconds between two rounds, for all alike: what the slowest of them needs."""
+    return 5 if partitions <= 1_000 else 10
+
+
+def measure(
+    broker: measured.Counted, one: Contestant, pause: int, beside: Callable[[], None] | None = None
+) -> Figures:
+    """`beside` happens once between any two rounds, which are so many seconds apart."""
     try:
         first = contestants.first_complete(one, PATIENCE)
-        seen = settled(one)
-        lasted = durations(one, beside)
+        seen = settled(one, pause)
+        lasted = durations(one, pause, beside)
         before, requests, began = measured.cpu(one.pid), broker.requests(), one.cycles()
-        with once_a_round(beside):
-            time.sleep(ROUNDS * INTERVAL)
+        with once_a_round(pause, beside):
+            time.sleep(ROUNDS * pause)
         spent, rounds = measured.cpu(one.pid) - before, one.cycles() - began
         assert one.cycles() > seen and rounds > 0, f"{one.name} makes no rounds"
         after = broker.requests()
@@ -75,18 +82,18 @@ def measure(broker: measured.Counted, one: Contestant, beside: Callable[[], None
         one.stop()
 
 
-def settled(one: Contestant) -> float:
+def settled(one: Contestant, pause: int) -> float:
     """The first rounds learn what later ones know."""
     began = one.cycles()
-    time.sleep(2 * INTERVAL)
+    time.sleep(2 * pause)
     return began
 
 
-def durations(one: Contestant, beside: Callable[[], None] | None) -> list[float]:
+def durations(one: Contestant, pause: int, beside: Callable[[], None] | None) -> list[float]:
     found = []
-    with once_a_round(beside):
+    with once_a_round(pause, beside):
         for _ in range(ROUNDS):
-            time.sleep(INTERVAL)
+            time.sleep(pause)
             found.append(one.lasted()[-1])
     return found
 
@@ -94,13 +101,14 @@ def durations(one: Contestant, beside: Callable[[], None] | None) -> list[float]
 class once_a_round:
     """Does something again and again while a block runs, in step with the rounds."""
 
-    def __init__(self, action: Callable[[], None] | None):
+    def __init__(self, pause: int, action: Callable[[], None] | None):
+        self.pause = pause
         self.action = action
         self.over = threading.Event()
         self.thread = threading.Thread(target=self.work, daemon=True)
 
     def work(self) -> None:
-        while self.action and not self.over.wait(INTERVAL):
+        while self.action and not self.over.wait(self.pause):
             self.action()
 
     def __enter__(self) -> None:
@@ -149,7 +157,7 @@ def table(folder: Path, broker: measured.Counted, size: int) -> None:
     print(f"\n{total:,} partitions, a hundred queries and groups; load {os.getloadavg()[0]:.1f}\n")
     print("| | round, ms | CPU ms a round | resident MiB (most) | requests a round | first complete, s | scrape, ms | bytes |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|", flush=True)
-    rows = []
+    rows, pause = [], interval(size)
 
     def told(figures: Figures, name: str | None = None) -> Figures:
         figures.name = name or figures.name
@@ -157,14 +165,14 @@ def table(folder: Path, broker: measured.Counted, size: int) -> None:
         rows.append(figures)
         return figures
 
-    ours = [contestants.brinkwatch(folder / "resting", where, workload.places, total, INTERVAL)]
-    mine = told(measure(broker, ours[0]), "Brinkwatch, nothing moves")
+    ours = contestants.brinkwatch(folder / "resting", where, workload.places, total, pause)
+    mine = told(measure(broker, ours, pause), "Brinkwatch, nothing moves")
     others = [
-        told(measure(broker, start(folder / start.__name__, where, total, INTERVAL)))
+        told(measure(broker, start(folder / start.__name__, where, total, pause), pause))
         for start in (contestants.klag_exporter, contestants.franz_go, contestants.java_admin)
     ]
-    again = contestants.brinkwatch(folder / "moving", where, workload.places, total, INTERVAL)
-    moving = told(measure(broker, again, workload.advance), "Brinkwatch, every query moves")
+    again = contestants.brinkwatch(folder / "moving", where, workload.places, total, pause)
+    moving = told(measure(broker, again, pause, workload.advance), "Brinkwatch, every query moves")
     print()
     for one in rows:
         print(f"- requests of {one.name}: {one.kinds}")

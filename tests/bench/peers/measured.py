@@ -3,7 +3,6 @@
 import http.client
 import re
 import subprocess
-import zlib
 from pathlib import Path
 
 from system.kafka import JVM, Broker, jars
@@ -55,16 +54,6 @@ def number(port: int, series: str) -> float | None:
     """The value of one series, whose labels are given as they stand in the text."""
     found = re.search(rf"^{re.escape(series)} (\S+)$", text(port), re.MULTILINE)
     return float(found[1]) if found else None
-
-
-def unpacked(body: bytes) -> bytes:
-    """Of several gzip members, as Prometheus reads them."""
-    out = b""
-    while body[:2] == b"\x1f\x8b":
-        member = zlib.decompressobj(31)
-        out += member.decompress(body)
-        body = member.unused_data
-    return out or body
 
 
 class Counted(Broker):

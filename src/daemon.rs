@@ -22,7 +22,7 @@ use std::time::Duration;
 use anyhow::Context;
 use arc_swap::ArcSwap;
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -40,6 +40,7 @@ use crate::process::clock;
 use crate::process::exit_code::ExitCode;
 use crate::rounds::board::Board;
 use crate::rounds::{self, AT_ONCE};
+use crate::shard::Shard;
 use crate::web::{self, Access, RulesFormat, Settings, Sources, WebState};
 
 pub use door::door;
@@ -58,9 +59,12 @@ pub struct Running {
     /// Where it listens, with the port that the system gave.
     pub address: SocketAddr,
     config: Config,
+    shard: Shard,
     loaded_at: Moment,
     board: Arc<Board>,
     fleet: Arc<Mutex<Fleet>>,
+    /// Told when a cluster is to be watched that was not.
+    grown: Arc<Notify>,
     settings: Arc<ArcSwap<Settings>>,
     places: Arc<Semaphore>,
     stop: CancellationToken,
@@ -81,24 +85,24 @@ pub enum Happening {
 }
 
 /// Starts the daemon. The port is taken first, and HTTP answers before any cluster or store is asked for anything, so
-/// that a Kafka that is away costs no health check. Commands on pages end with `options`.
+/// that a Kafka that is away costs no health check. Commands on pages end with `options`; only queries of `shard` are watched.
 ///
 /// # Errors
 /// When the address cannot be listened on, another daemon keeps the same ledger, or the configuration asks for what cannot be built (see [`TargetError`]).
-pub async fn start(config: Config, options: Vec<String>) -> anyhow::Result<Running> {
+pub async fn start(config: Config, options: Vec<String>, shard: Shard) -> anyhow::Result<Running> {
     let listen = config.server.listen;
     let listener = TcpListener::bind(listen).await.with_context(|| format!("cannot listen on {listen}"))?;
     let address = listener.local_addr().context("the listening address is not known")?;
 
     let cannot_be_had = || Ended::with(ExitCode::Configuration, "the configuration asks for what cannot be had");
     let access = door(&config.server).with_context(cannot_be_had)?;
-    let fleet = Fleet::new(config.clone()).with_context(cannot_be_had)?;
+    let fleet = Fleet::new(config.clone(), shard).with_context(cannot_be_had)?;
     let stop = CancellationToken::new();
     let mut loops = Loops::new(stop.clone());
     let (ledger, health) = open_ledger(&config, &mut loops).await?;
     let (board, loaded_at) = (Arc::new(Board::default()), clock::now());
     board.set_ledger(rounds::published_health(health));
-    board.set_about(&web::about_this_build(true, Some(loaded_at)));
+    board.set_about(&web::about_this_build(true, Some(loaded_at), shard));
     for targets in fleet.clusters().values() {
         board.publish(rounds::before_first_round(&targets.borrow()));
     }
@@ -110,6 +114,7 @@ pub async fn start(config: Config, options: Vec<String>) -> anyhow::Result<Runni
     let state = WebState::new(Sources {
         board: Arc::clone(&board),
         ledger: Arc::downgrade(&ledger),
+        shard,
         options,
         clock: Arc::new(clock::now),
         settings: Arc::clone(&settings),
@@ -118,11 +123,24 @@ pub async fn start(config: Config, options: Vec<String>) -> anyhow::Result<Runni
     });
     let server = tokio::spawn(web::serve(listener, state, stop.clone()));
     let (clusters, discoveries) = (config.clusters.len(), config.discoveries.len());
-    info!(address = %address, clusters, discoveries, "listening");
+    info!(address = %address, clusters, discoveries, shard = %shard, "listening");
 
-    let (fleet, places) = (Arc::new(Mutex::new(fleet)), Arc::new(Semaphore::new(AT_ONCE)));
-    let mut running =
-        Running { address, config, loaded_at, board, fleet, settings, places, stop, ledger, loops, server, asked };
+    let mut running = Running {
+        address,
+        config,
+        shard,
+        loaded_at,
+        board,
+        fleet: Arc::new(Mutex::new(fleet)),
+        grown: Arc::default(),
+        settings,
+        places: Arc::new(Semaphore::new(AT_ONCE)),
+        stop,
+        ledger,
+        loops,
+        server,
+        asked,
+    };
     let fleet = Arc::clone(&running.fleet);
     running.start_missing(&fleet.lock().unwrap_or_else(PoisonError::into_inner));
     Ok(running)
@@ -180,8 +198,17 @@ impl Running {
                 continue;
             }
             let (fleet, board, discovered) = (Arc::clone(&self.fleet), Arc::clone(&self.board), discovery.name.clone());
+            let (hung, grown) = (Arc::clone(&self.board), Arc::clone(&self.grown));
             let take = move |paths: &BTreeSet<String>| {
-                fleet.lock().unwrap_or_else(PoisonError::into_inner).take(&discovered, paths)
+                let mut fleet = fleet.lock().unwrap_or_else(PoisonError::into_inner);
+                let before = fleet.clusters();
+                let taken = fleet.take(&discovered, paths);
+                for (_, targets) in fleet.clusters().iter().filter(|(cluster, _)| !before.contains_key(*cluster)) {
+                    // Before the look counts as ended: readiness waits for its first round.
+                    hung.publish(rounds::before_first_round(&targets.borrow()));
+                    grown.notify_one();
+                }
+                taken
             };
             let (done, named) = (Arc::clone(&self.board), discovery.name.clone());
             let work = |stop| async move {
@@ -194,13 +221,18 @@ impl Running {
 
     /// Waits for the next thing that its keeper has to see to.
     pub async fn next(&mut self) -> Happening {
-        tokio::select! {
-            served = &mut self.server => Happening::Fault(match served {
-                Ok(()) => anyhow::anyhow!("the web server ended"),
-                Err(cause) => anyhow::Error::new(cause).context("the web server crashed"),
-            }),
-            fault = self.loops.fault() => Happening::Fault(fault),
-            Some(asked) = self.asked.recv() => Happening::ReloadAsked(asked),
+        loop {
+            tokio::select! {
+                served = &mut self.server => return Happening::Fault(match served {
+                    Ok(()) => anyhow::anyhow!("the web server ended"),
+                    Err(cause) => anyhow::Error::new(cause).context("the web server crashed"),
+                }),
+                fault = self.loops.fault() => return Happening::Fault(fault),
+                Some(asked) = self.asked.recv() => return Happening::ReloadAsked(asked),
+                () = self.grown.notified() => {}
+            }
+            let fleet = Arc::clone(&self.fleet);
+            self.start_missing(&fleet.lock().unwrap_or_else(PoisonError::into_inner));
         }
     }
 

@@ -19,6 +19,7 @@
 //! | room | what it is | knows |
 //! |---|---|---|
 //! | [`measures`] | offset, batch, moment, reason: the words all others share | nobody |
+//! | [`shard`] | which queries of a fleet are this process's | nobody |
 //! | [`checkpoint`] | what Spark wrote, and where a restart would resume | measures |
 //! | [`retention`] | what Kafka will delete, and when | measures |
 //! | [`judgement`] | position × bounds × memory → verdicts and events | checkpoint, retention |
@@ -26,7 +27,7 @@
 //! | [`readers`] | IO, and only reading: stores and brokers | checkpoint, retention |
 //! | [`ledger`] | what outlives the process: memory of the judgement, records of gaps | judgement's values |
 //! | [`rounds`] | when: one loop per cluster, one per discovery; the board | readers, judgement, ledger, metrics |
-//! | [`metrics`] | the catalogue of every metric; a snapshot's text | judgement's values |
+//! | [`metrics`] | the catalogue of every metric; a snapshot's text | judgement's values, the shard |
 //! | [`alerts`] | thresholds and catalogue → rule groups → YAML | metrics |
 //! | [`web`] | scrape, health, rules, API, pages | the board, ledger, recovery, metrics, alerts |
 //! | [`config`] | what the operator asked for | judgement's and metrics' settings |
@@ -35,7 +36,7 @@
 //! | [`daemon`] | the composition: start and stop | all |
 //! | [`process`] | clock, logging, signals, exit codes | measures |
 //!
-//! `measures`, `checkpoint`, `retention`, `judgement`, `recovery`, `metrics` and `alerts` are pure: no IO, no log, no clock. Time is
+//! `measures`, `shard`, `checkpoint`, `retention`, `judgement`, `recovery`, `metrics` and `alerts` are pure: no IO, no log, no clock. Time is
 //! an argument. `tests/architecture.rs` holds these walls.
 //!
 //! # What must never happen
@@ -75,6 +76,7 @@
 
 // In reading order.
 pub mod measures;
+pub mod shard;
 pub mod checkpoint;
 pub mod retention;
 pub mod judgement;

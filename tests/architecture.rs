@@ -7,11 +7,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Rooms without IO, without a clock, without a log.
-const PURE: [&str; 7] = ["measures", "checkpoint", "retention", "judgement", "recovery", "metrics", "alerts"];
+const PURE: [&str; 8] = ["measures", "shard", "checkpoint", "retention", "judgement", "recovery", "metrics", "alerts"];
 
 /// Which rooms each room may name. `daemon` and `commands` compose, and may name all.
-const ARROWS: [(&str, &[&str]); 14] = [
+const ARROWS: [(&str, &[&str]); 15] = [
     ("measures", &[]),
+    ("shard", &[]),
     ("checkpoint", &["measures"]),
     ("retention", &["measures"]),
     ("judgement", &["measures", "checkpoint", "retention"]),
@@ -19,12 +20,13 @@ const ARROWS: [(&str, &[&str]); 14] = [
     ("readers", &["measures", "checkpoint", "retention"]),
     ("ledger", &["measures", "judgement"]),
     ("rounds", &["measures", "checkpoint", "retention", "judgement", "readers", "ledger", "metrics", "process"]),
-    ("metrics", &["measures", "checkpoint", "retention", "judgement"]),
+    ("metrics", &["measures", "shard", "checkpoint", "retention", "judgement"]),
     ("alerts", &["measures", "judgement", "metrics"]),
     (
         "web",
         &[
             "measures",
+            "shard",
             "checkpoint",
             "retention",
             "judgement",

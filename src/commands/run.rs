@@ -11,6 +11,7 @@ use crate::process::exit_code::ExitCode;
 use crate::process::logging;
 use crate::process::service::{self, Watchdog};
 use crate::process::signals::{ReloadSignal, StopSignals};
+use crate::shard::Shard;
 
 /// Watch the configured queries until stopped
 ///
@@ -28,6 +29,13 @@ pub struct RunArgs {
     /// Listen here; the same as --set server.listen=…
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<String>,
+    /// Watch only the queries of one shard: its ordinal, from 0, and how many there are, such as 2/5
+    ///
+    /// All shards read the same configuration; the name of a query decides which one watches it. The name of a pod of a
+    /// StatefulSet, which ends with its number, may stand for the ordinal. Pods are dealt out in turn: with ten of them,
+    /// --shard "$POD_NAME/5" makes two of each shard.
+    #[arg(long, value_name = "ORDINAL/SHARDS", default_value_t, hide_default_value = true)]
+    shard: Shard,
 }
 
 /// Runs the daemon until a signal or a fault ends it.
@@ -43,11 +51,11 @@ pub async fn run(mut args: RunArgs) -> anyhow::Result<ExitCode> {
     start_log(config.log);
     info!(
         version = env!("CARGO_PKG_VERSION"),
-        revision = crate::web::about_this_build(true, None).revision,
+        revision = crate::web::about_this_build(true, None, args.shard).revision,
         config = args.source.described(),
         "starting"
     );
-    let running = daemon::start(config, args.source.for_commands()).await?;
+    let running = daemon::start(config, args.source.for_commands(), args.shard).await?;
     service::tell_ready();
     until_stopped(running, &args.source, &mut signals, &mut reload).await
 }
@@ -104,4 +112,46 @@ fn read_again(running: &mut Running, source: &ConfigSource, asked_by: &str) -> R
     let outcome = running.reload(source.load());
     service::tell_ready();
     outcome.map_err(|error| with_causes(&error))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use clap::error::ErrorKind;
+
+    use crate::commands::{Command, CommandLine};
+
+    fn shard(arguments: &[&str]) -> Result<String, (ErrorKind, i32, String)> {
+        let parsed = CommandLine::try_parse_from(["brinkwatch", "run"].iter().chain(arguments));
+        match parsed.map_err(|error| (error.kind(), error.exit_code(), error.to_string()))?.command {
+            Command::Run(args) => Ok(args.shard.to_string()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_fleet_is_whole_unless_a_shard_is_named() {
+        assert_eq!(shard(&[]), Ok("0/1".to_owned()));
+        assert_eq!(shard(&["--shard", "2/5"]), Ok("2/5".to_owned()));
+        assert_eq!(shard(&["--shard=brinkwatch-4/5"]), Ok("4/5".to_owned()));
+    }
+
+    #[test]
+    fn a_shard_that_is_none_is_wrong_usage_told_in_words() {
+        fn check(text: &str, words: &str) {
+            let (kind, code, said) = shard(&["--shard", text]).unwrap_err();
+            assert_eq!((kind, code), (ErrorKind::ValueValidation, 2), "{text}: {said}");
+            let whole = format!("error: invalid value '{text}' for '--shard <ORDINAL/SHARDS>': {words}\n");
+            assert!(said.starts_with(&whole), "{said}");
+        }
+        check("5/5", "ordinals count from 0: there is no shard 5 of 5, and the last one is 4/5");
+        check("2", "write ORDINAL/SHARDS, such as 0/3 for the first of three");
+        check("x/3", "the ordinal \"x\" is no number, and no name that ends with one, such as brinkwatch-2");
+        check("0/0", "the number of shards \"0\" is no number from 1 to 1000");
+        check(
+            "$(POD_NAME)/3",
+            "the ordinal \"$(POD_NAME)\" is no number, and no name that ends with one, such as brinkwatch-2",
+        );
+        assert_eq!(shard(&["--shard", ""]).unwrap_err().1, 2, "a variable that is not set");
+    }
 }

@@ -13,19 +13,26 @@ use super::roster::{Found, FoundRoot, Member, Refusal, roster, versions_of};
 use super::stores::store_settings;
 use super::targets::{TargetError, cluster_reader, query_target, reads};
 use crate::config::{Config, Discovery, Query};
+use crate::measures::with_causes;
 use crate::readers::stores::{PlaceKey, Search, StoreError, Stores};
-use crate::readers::{CheckpointFinder, CheckpointReader};
+use crate::readers::{BrokerReader, CheckpointFinder, CheckpointReader};
 use crate::rounds::{ClusterTarget, DiscoveryTarget, QueryTarget, Taken, reading_deadline};
+use crate::shard::Shard;
 
 /// The name of a store's settings, and a location in it.
 pub(super) type Opened = (Option<String>, String);
 /// Readers of checkpoints, which remember what they read.
 pub(super) type Readers = BTreeMap<Opened, Arc<dyn CheckpointReader>>;
 
+/// Who tells each cluster's rounds of their targets.
+pub(super) type Tellers = BTreeMap<String, watch::Sender<Arc<ClusterTarget>>>;
+
 /// What is watched, and whoever has to hear of its changes.
 #[derive(Debug)]
 pub(super) struct Fleet {
     pub(super) config: Config,
+    /// Only its queries are watched; names are given among all, so that every shard gives the same.
+    shard: Shard,
     pub(super) stores: Stores,
     /// Where the configured queries' checkpoints lie.
     configured: BTreeSet<PlaceKey>,
@@ -38,24 +45,28 @@ pub(super) struct Fleet {
     pub(super) opened: Readers,
     /// The readers of the configured queries.
     pub(super) readers: Readers,
-    /// With the configured queries only.
-    pub(super) base: BTreeMap<String, ClusterTarget>,
-    told: BTreeMap<String, watch::Sender<Arc<ClusterTarget>>>,
+    /// The configured queries of every cluster.
+    base: BTreeMap<String, Vec<QueryTarget>>,
+    /// Of the clusters that are watched: all of them, unless the fleet is cut into shards. Then a cluster is left alone
+    /// until one of this shard's queries reads it.
+    pub(super) clients: BTreeMap<String, Arc<dyn BrokerReader>>,
+    /// Has the same keys.
+    pub(super) told: Tellers,
     refused: BTreeSet<Refusal>,
 }
 
 impl Fleet {
     /// What is configured. Nothing is asked yet.
-    pub(super) fn new(config: Config) -> Result<Self, TargetError> {
-        Self::built(config, None)
+    pub(super) fn new(config: Config, shard: Shard) -> Result<Self, TargetError> {
+        Self::built(config, shard, None)
     }
 
     /// What is configured now, with all that stays as it was: clients, readers, what was found. Nobody is told yet.
     pub(super) fn after(&self, config: Config) -> Result<Self, TargetError> {
-        Self::built(config, Some(self))
+        Self::built(config, self.shard, Some(self))
     }
 
-    fn built(config: Config, before: Option<&Self>) -> Result<Self, TargetError> {
+    fn built(config: Config, shard: Shard, before: Option<&Self>) -> Result<Self, TargetError> {
         let kept = Kept::new(&config, before);
         let mut stores = Stores::new(store_settings(&config)?, deadline(&config));
         kept.stores(&mut stores);
@@ -63,31 +74,31 @@ impl Fleet {
         let mut configured = BTreeSet::new();
         for (name, query) in &config.queries {
             let refused = |cause| TargetError::Checkpoint { query: name.clone(), cause };
+            configured.insert(stores.place(&query.checkpoint, query.store.as_deref()).map_err(refused)?);
+            if !shard.holds(name) {
+                continue;
+            }
             let opened = (query.store.clone(), query.checkpoint.clone());
             let reader = match kept.reader(&opened) {
                 Some(reader) => reader,
                 None => open(&mut stores, query).map_err(refused)?,
             };
             readers.insert(opened, reader);
-            configured.insert(stores.place(&query.checkpoint, query.store.as_deref()).map_err(refused)?);
         }
-        let mut base = BTreeMap::new();
+        let (mut base, mut clients) = (BTreeMap::new(), BTreeMap::new());
         for (name, cluster) in &config.clusters {
-            let queries = config.queries.iter().filter(|(_, query)| reads(query, name)).map(|(query_name, query)| {
+            let own = config.queries.iter().filter(|(query, _)| shard.holds(query));
+            let queries = own.filter(|(_, query)| reads(query, name)).map(|(query_name, query)| {
                 let reader = Arc::clone(&readers[&(query.store.clone(), query.checkpoint.clone())]);
                 query_target(&config, name, query_name, query, reader)
             });
-            let target = ClusterTarget {
-                name: name.clone(),
-                brokers: match kept.brokers(name) {
-                    Some(brokers) => brokers,
-                    None => cluster_reader(name, cluster)?,
-                },
-                queries: queries.collect(),
-                poll_interval: cluster.poll_interval,
-                stale_after: cluster.stale_after,
-            };
-            base.insert(name.clone(), target);
+            let queries: Vec<QueryTarget> = queries.collect();
+            if let Some(client) = kept.brokers(name) {
+                clients.insert(name.clone(), client);
+            } else if shard.is_whole() || !queries.is_empty() {
+                clients.insert(name.clone(), cluster_reader(name, cluster)?);
+            }
+            base.insert(name.clone(), queries);
         }
         let mut discoveries: BTreeMap<String, Arc<dyn CheckpointFinder>> = BTreeMap::new();
         for (name, discovery) in &config.discoveries {
@@ -97,12 +108,9 @@ impl Fleet {
             };
             discoveries.insert(name.clone(), finder);
         }
-        let told = base.iter().map(|(name, target)| {
-            let new = || watch::Sender::new(Arc::new(target.clone()));
-            (name.clone(), before.and_then(|before| before.told.get(name)).cloned().unwrap_or_else(new))
-        });
-        let (known, told) = (kept.known(), told.collect());
+        let (known, told) = (kept.known(), kept.told());
         let mut fleet = Self {
+            shard,
             stores,
             configured,
             discoveries,
@@ -111,8 +119,9 @@ impl Fleet {
             members: before.map(|before| before.members.clone()).unwrap_or_default(),
             opened: kept.opened(),
             readers,
-            told,
             base,
+            clients,
+            told,
             refused: before.map(|before| before.refused.clone()).unwrap_or_default(),
             config,
         };
@@ -121,12 +130,13 @@ impl Fleet {
             fleet.found.insert(discovery, roots);
         }
         fleet.recount();
+        fleet.leave_alone();
         Ok(fleet)
     }
 
     /// The configured queries alone.
-    pub(super) fn into_targets(self) -> Vec<ClusterTarget> {
-        self.base.into_values().collect()
+    pub(super) fn targets(&self) -> Vec<ClusterTarget> {
+        self.clients.keys().map(|cluster| self.base_of(cluster)).collect()
     }
 
     /// Where each cluster's rounds hear of their targets.
@@ -144,7 +154,8 @@ impl Fleet {
         self.discoveries.iter().map(target).collect()
     }
 
-    /// Takes in which checkpoints a discovery knows, and tells the rounds of what changed.
+    /// Takes in which checkpoints a discovery knows, and tells the rounds of what changed. A cluster that none of the
+    /// queries read before has no rounds yet.
     pub(super) fn take(&mut self, discovery: &str, paths: &BTreeSet<String>) -> Taken {
         self.known.insert(discovery.to_owned(), paths.clone());
         let roots = self.found_roots(discovery, paths);
@@ -162,7 +173,7 @@ impl Fleet {
     /// Tells the rounds of every cluster whose targets are others than before.
     pub(super) fn announce(&self) {
         for (cluster, told) in &self.told {
-            let mut target = self.base[cluster].clone();
+            let mut target = self.base_of(cluster);
             let found = self.members.iter().filter(|member| reads(self.defaults(member), cluster));
             target.queries.extend(found.map(|member| self.target_of(cluster, member)));
             if !told.borrow().is_same(&target) {
@@ -174,13 +185,20 @@ impl Fleet {
     /// Works out which queries were found; whether they are others than before.
     fn recount(&mut self) -> bool {
         let (mut members, mut refusals) = roster(&self.config, &self.configured, &self.found);
+        members.retain(|member| self.shard.holds(&member.name));
         members.retain(|member| match self.open(member) {
             Ok(()) => true,
-            Err(cause) => {
-                refusals.push(Refusal::of(member, format!("it cannot be opened: {cause}")));
+            Err(why) => {
+                refusals.push(Refusal::of(member, why));
                 false
             }
         });
+        for cluster in self.clients.keys() {
+            if !self.told.contains_key(cluster) {
+                let target = Arc::new(self.base_of(cluster));
+                self.told.insert(cluster.clone(), watch::Sender::new(target));
+            }
+        }
         self.tell_refusals(refusals);
         let is_changed = members != self.members;
         let before = std::mem::replace(&mut self.members, members);
@@ -244,13 +262,49 @@ impl Fleet {
         (self.defaults(member).store.clone(), member.location.clone())
     }
 
-    fn open(&mut self, member: &Member) -> Result<(), StoreError> {
-        let opened = self.opened_as(member);
+    /// Opens what reads its checkpoint and its clusters; or says why that cannot be.
+    fn open(&mut self, member: &Member) -> Result<(), String> {
+        let (opened, query) = (self.opened_as(member), self.query_of(member));
         if !self.opened.contains_key(&opened) {
-            let query = self.query_of(member);
-            self.opened.insert(opened, open(&mut self.stores, &query)?);
+            let reader = open(&mut self.stores, &query).map_err(|cause| format!("it cannot be opened: {cause}"))?;
+            self.opened.insert(opened, reader);
+        }
+        for (name, cluster) in self.config.clusters.iter().filter(|(name, _)| reads(&query, name)) {
+            if !self.clients.contains_key(name) {
+                let client = cluster_reader(name, cluster)
+                    .map_err(|cause| format!("its cluster has no client: {}", with_causes(&cause)))?;
+                self.clients.insert(name.clone(), client);
+            }
         }
         Ok(())
+    }
+
+    /// Lets go of the clusters that nothing of this shard reads any more. Only while no loop can begin: one that goes
+    /// over a cluster holds on to what tells it of its targets.
+    fn leave_alone(&mut self) {
+        if self.shard.is_whole() {
+            return;
+        }
+        let found: Vec<&Query> = self.members.iter().map(|member| self.defaults(member)).collect();
+        let is_read =
+            |cluster: &String| !self.base[cluster].is_empty() || found.iter().any(|query| reads(query, cluster));
+        let idle: Vec<String> = self.clients.keys().filter(|cluster| !is_read(cluster)).cloned().collect();
+        for cluster in idle {
+            self.clients.remove(&cluster);
+            self.told.remove(&cluster);
+        }
+    }
+
+    /// A cluster with its configured queries.
+    fn base_of(&self, cluster: &str) -> ClusterTarget {
+        let settings = &self.config.clusters[cluster];
+        ClusterTarget {
+            name: cluster.to_owned(),
+            brokers: Arc::clone(&self.clients[cluster]),
+            queries: self.base[cluster].clone(),
+            poll_interval: settings.poll_interval,
+            stale_after: settings.stale_after,
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::fleet::{Fleet, Opened, Readers, deadline};
+use super::fleet::{Fleet, Opened, Readers, Tellers, deadline};
 use crate::config::{Config, Discovery};
 use crate::readers::stores::Stores;
 use crate::readers::{BrokerReader, CheckpointFinder, CheckpointReader};
@@ -48,7 +48,14 @@ impl<'a> Kept<'a> {
             && (&old.tls, &old.sasl) == (&new.tls, &new.sasl)
             && old.librdkafka == new.librdkafka
             && old.retention_overrides == new.retention_overrides;
-        is_same.then(|| Arc::clone(&before.base[cluster].brokers))
+        before.clients.get(cluster).filter(|_| is_same).cloned()
+    }
+
+    /// Who tells the rounds of clusters that are still there.
+    pub(super) fn told(&self) -> Tellers {
+        let Some(before) = self.before else { return Tellers::new() };
+        let kept = before.told.iter().filter(|(cluster, _)| self.config.clusters.contains_key(*cluster));
+        kept.map(|(cluster, told)| (cluster.clone(), told.clone())).collect()
     }
 
     /// What looks through a place.

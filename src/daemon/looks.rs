@@ -9,6 +9,7 @@ use super::fleet::Fleet;
 use super::targets::TargetError;
 use crate::config::Config;
 use crate::measures::Unread;
+use crate::shard::Shard;
 
 /// The configuration as if what its discoveries find now were written in it, superseded checkpoints as retired; and the
 /// discoveries that did not show everything.
@@ -16,7 +17,7 @@ use crate::measures::Unread;
 /// # Errors
 /// When the configuration asks for what cannot be built.
 pub async fn with_found(config: Config, deadline: Duration) -> Result<(Config, Vec<(String, Unread)>), TargetError> {
-    let mut fleet = Fleet::new(config.clone())?;
+    let mut fleet = Fleet::new(config.clone(), Shard::whole())?;
     let nothing = BTreeSet::new();
     let discoveries = fleet.discoveries();
     let looks = join_all(discoveries.iter().map(|one| one.finder.look(&nothing, deadline))).await;

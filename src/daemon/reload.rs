@@ -41,7 +41,7 @@ impl Running {
         if outcome.is_ok() {
             self.loaded_at = clock::now();
         }
-        self.board.set_about(&web::about_this_build(outcome.is_ok(), Some(self.loaded_at)));
+        self.board.set_about(&web::about_this_build(outcome.is_ok(), Some(self.loaded_at), self.shard));
         outcome.inspect_err(|cause| {
             let words = with_causes(cause);
             error!(error = words, "the configuration was read again and is not taken; the one before stays in force");
@@ -86,7 +86,8 @@ impl Running {
 
 /// The loops of `before` that have no place in `next`, or look through another one.
 fn ended(before: &Fleet, next: &Fleet) -> Vec<Name> {
-    let clusters = before.base.keys().filter(|cluster| !next.base.contains_key(*cluster)).cloned().map(Name::Cluster);
+    let clusters =
+        before.clients.keys().filter(|cluster| !next.clients.contains_key(*cluster)).cloned().map(Name::Cluster);
     let later = next.discoveries();
     let goes_on = |earlier: &DiscoveryTarget| {
         let same = later.iter().find(|one| one.name == earlier.name);

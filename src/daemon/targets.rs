@@ -16,6 +16,7 @@ use crate::readers::stores::StoreError;
 use crate::readers::{BrokerReader, CheckpointReader};
 use crate::retention::{Limits, SetBy};
 use crate::rounds::{ClusterTarget, QueryTarget, SourceFilter};
+use crate::shard::Shard;
 
 /// What the configuration asks for and cannot be built.
 #[derive(Debug, Error)]
@@ -57,7 +58,7 @@ pub enum TargetError {
 /// # Errors
 /// At the first thing that cannot be built.
 pub fn cluster_targets(config: &Config) -> Result<Vec<ClusterTarget>, TargetError> {
-    Fleet::new(config.clone()).map(Fleet::into_targets)
+    Fleet::new(config.clone(), Shard::whole()).map(|fleet| fleet.targets())
 }
 
 /// A query as seen from one of the configured clusters.

@@ -1,4 +1,5 @@
 //! What is watched of what was found.
 
 mod roster;
+mod shards;
 mod sources;

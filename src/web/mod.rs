@@ -42,6 +42,7 @@ use crate::alerts::Rendered;
 use crate::ledger::{Gap, Ledger};
 use crate::measures::Moment;
 use crate::rounds::board::Board;
+use crate::shard::Shard;
 
 /// All that the answers are made of.
 #[derive(Clone)]
@@ -60,6 +61,8 @@ pub struct Sources {
     pub board: Arc<Board>,
     /// Keeps the gaps. Not held: a ledger ends when its rounds end, whoever still looks at a page.
     pub ledger: Weak<dyn Ledger>,
+    /// Which of the fleet's queries are shown here.
+    pub shard: Shard,
     /// What ends every command of ours on a page, such as the configuration's file.
     pub options: Vec<String>,
     /// Says what time it is.
@@ -131,6 +134,10 @@ impl WebState {
 
     fn settings(&self) -> Arc<Settings> {
         self.0.sources.settings.load_full()
+    }
+
+    fn shard(&self) -> Shard {
+        self.0.sources.shard
     }
 
     fn options(&self) -> &[String] {

@@ -26,9 +26,10 @@ pub(in crate::web) use self::fleet::encode;
 pub(in crate::web) use self::settle::settle;
 pub(in crate::web) use self::tone::tone;
 use super::WebState;
-use super::words::{clock, clock_in_full, rfc3339};
+use super::words::{self, clock, clock_in_full, rfc3339};
 use crate::measures::Moment;
 use crate::metrics::snapshot::ClusterRound;
+use crate::shard::Shard;
 
 const REFRESH: HeaderName = HeaderName::from_static("refresh");
 
@@ -36,7 +37,7 @@ const REFRESH: HeaderName = HeaderName::from_static("refresh");
 pub(super) async fn fleet(State(state): State<WebState>, Query(question): Query<fleet::Question>) -> Response {
     let now = state.now();
     let remembers = state.remembers();
-    let page = fleet::page(&state.board().snapshot(now), &question, remembers, now);
+    let page = fleet::page(&state.board().snapshot(now), state.shard(), &question, remembers, now);
     let mut response = html(StatusCode::OK, &page);
     if !question.paused() {
         response.headers_mut().insert(REFRESH, HeaderValue::from_static("30"));
@@ -51,9 +52,9 @@ pub(super) async fn query(
     Query(question): Query<query::Question>,
 ) -> Response {
     let now = state.now();
-    let rounds = state.board().snapshot(now);
+    let (rounds, shard) = (state.board().snapshot(now), state.shard());
     if !rounds.iter().any(|round| round.queries.contains_key(&name)) {
-        return html(StatusCode::NOT_FOUND, &query::missing(&rounds, &name, now));
+        return html(StatusCode::NOT_FOUND, &query::missing(&rounds, shard, &name, now));
     }
     let (gaps, settings) = (state.gaps().await, state.settings());
     let around = query::Around {
@@ -63,16 +64,16 @@ pub(super) async fn query(
         remembers: state.remembers(),
         settles: settings.access.knows_callers(),
     };
-    match query::page(&rounds, &name, &question, &around, now) {
+    match query::page(&rounds, shard, &name, &question, &around, now) {
         Some(page) => html(StatusCode::OK, &page),
-        None => html(StatusCode::NOT_FOUND, &query::missing(&rounds, &name, now)),
+        None => html(StatusCode::NOT_FOUND, &query::missing(&rounds, shard, &name, now)),
     }
 }
 
 /// What was lost, and what became of it.
 pub(super) async fn gaps(State(state): State<WebState>, Query(question): Query<gaps::Question>) -> Response {
     let now = state.now();
-    let frame = Frame::new("gaps", &state.board().snapshot(now), now);
+    let frame = Frame::new("gaps", &state.board().snapshot(now), state.shard(), now);
     let gaps = state.gaps().await;
     let around = gaps::Around {
         options: state.options(),
@@ -104,11 +105,13 @@ pub(super) struct Frame {
     as_of: Stamp,
     /// Clusters whose newest round is too old, in words.
     stale: Vec<String>,
+    /// Which part of the fleet is shown, where it is cut into shards.
+    shard: Option<String>,
     version: &'static str,
 }
 
 impl Frame {
-    fn new(page: &'static str, rounds: &[impl AsRef<ClusterRound>], now: Moment) -> Self {
+    fn new(page: &'static str, rounds: &[impl AsRef<ClusterRound>], shard: Shard, now: Moment) -> Self {
         let stale = rounds
             .iter()
             .map(AsRef::as_ref)
@@ -121,6 +124,7 @@ impl Frame {
             page,
             as_of: Stamp { iso: rfc3339(now), text: clock_in_full(now) },
             stale,
+            shard: (!shard.is_whole()).then(|| words::shard(shard)),
             version: env!("CARGO_PKG_VERSION"),
         }
     }

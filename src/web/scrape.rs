@@ -11,6 +11,7 @@ use super::WebState;
 use crate::measures::Moment;
 use crate::metrics::exposition::About;
 use crate::rounds::board::plain;
+use crate::shard::Shard;
 
 /// Prometheus 3 refuses a scrape whose type it does not know.
 const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -31,7 +32,7 @@ pub(super) async fn metrics(State(state): State<WebState>, headers: HeaderMap) -
 
 /// What this program was built from, for [`Board::set_about`](crate::rounds::board::Board::set_about).
 #[must_use]
-pub const fn about_this_build(config_ok: bool, config_loaded_at: Option<Moment>) -> About {
+pub const fn about_this_build(config_ok: bool, config_loaded_at: Option<Moment>, shard: Shard) -> About {
     About {
         version: env!("CARGO_PKG_VERSION"),
         revision: match option_env!("BRINKWATCH_REVISION") {
@@ -41,6 +42,7 @@ pub const fn about_this_build(config_ok: bool, config_loaded_at: Option<Moment>)
         rustc: env!("BRINKWATCH_RUSTC"),
         config_ok,
         config_loaded_at,
+        shard,
     }
 }
 

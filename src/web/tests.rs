@@ -6,6 +6,7 @@ mod gaps;
 mod hostile;
 mod large;
 mod settle;
+mod shards;
 
 use std::io::Read;
 use std::net::SocketAddr;
@@ -87,7 +88,7 @@ impl Served {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let (board, stopping, shutdown) =
             (Arc::new(Board::default()), CancellationToken::new(), CancellationToken::new());
-        board.set_about(&about_this_build(true, Some(NOW)));
+        board.set_about(&about_this_build(true, Some(NOW), Shard::whole()));
         let rules: Rules = Arc::new(|format| match format {
             RulesFormat::Prometheus => Rendered { text: "groups: []\n".to_owned(), etag: "\"a\"".to_owned() },
             RulesFormat::PrometheusRule => {
@@ -106,6 +107,7 @@ impl Served {
         let state = WebState::new(Sources {
             board: Arc::clone(&board),
             ledger: Arc::downgrade(&ledger),
+            shard: Shard::whole(),
             options: vec!["--config".to_owned(), "/etc/brinkwatch.toml".to_owned()],
             clock: Arc::new(|| NOW),
             settings: Arc::clone(&settings),

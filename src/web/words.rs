@@ -12,6 +12,7 @@ use chrono::{DateTime, Utc};
 
 use crate::judgement::{PartitionState, QueryState};
 use crate::measures::Moment;
+use crate::shard::Shard;
 
 /// Thousands apart: `8,766,764`.
 #[must_use]
@@ -38,6 +39,12 @@ pub fn signed(number: i64) -> String {
 #[must_use]
 pub fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
+}
+
+/// Which part of a fleet one process watches.
+#[must_use]
+pub fn shard(shard: Shard) -> String {
+    format!("Shard {} of {}, counted from 0", shard.ordinal(), shard.count())
 }
 
 /// For axes only: `500 k`, `1.2 M`.

@@ -1,5 +1,5 @@
-"""Makes COUNT topics of 100 partitions (or of as many as are said) whose names begin with PREFIX, and fills each partition with records that are
-spread over the last 25 minutes."""
+"""Makes COUNT topics of 100 partitions (or of as many as are said) whose names begin with PREFIX, and fills each partition
+with records that are spread over the last 25 minutes."""
 
 import sys
 import time

@@ -46,7 +46,7 @@ def kustomize(folder: Path) -> list[dict]:
     return documents(done.stdout)
 
 
-def overlay(folder: Path) -> Path:
+def overlay(folder: Path, *further: str) -> Path:
     """As an operator would write one: the base and the component, in a namespace, with a text of their own."""
     folder.mkdir()
     (folder / "brinkwatch.toml").write_text('[clusters.main]\nbootstrap_servers = "broker:9092"\n')
@@ -55,7 +55,7 @@ def overlay(folder: Path) -> Path:
         "kind": "Kustomization",
         "namespace": "streams",
         "resources": [os.path.relpath(BASE, folder)],
-        "components": [os.path.relpath(BASE / "monitoring", folder)],
+        "components": [os.path.relpath(BASE / component, folder) for component in ("monitoring", *further)],
         "images": [{"name": "brinkwatch", "newName": "registry.example/brinkwatch"}],
         "configMapGenerator": [{"name": "brinkwatch", "behavior": "replace", "files": ["brinkwatch.toml"]}],
     }

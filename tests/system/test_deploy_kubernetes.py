@@ -4,6 +4,7 @@ import copy
 import json
 import shutil
 import tomllib
+from pathlib import Path
 
 import pytest
 import yaml
@@ -34,7 +35,10 @@ FORMS = {
     "chart with a Secret": lambda _: template("--set", "existingConfigSecret=own,persistence.enabled=false"),
     "base": lambda _: kustomize(BASE),
     "overlay": lambda folder: kustomize(overlay(folder / "overlay")),
+    "chart in shards": lambda _: template("--set", "shards=3,replicas=2"),
+    "overlay in shards": lambda folder: kustomize(overlay(folder / "overlay", "shards")),
 }
+IN_SHARDS = ["chart with everything", "chart in shards", "overlay in shards"]
 # Those that bring a ConfigMap with the configuration.
 CONFIGURED = [form for form in FORMS if form != "chart with a Secret"]
 WITH_RULES = ["chart with everything", "chart with the operator", "overlay"]
@@ -146,13 +150,12 @@ def test_our_program_takes_the_configuration_and_listens_where_the_port_is(rende
     assert shown["server"]["listen"].endswith(f":{port['containerPort']}")
 
 
-@pytest.mark.parametrize("form", ["chart", "base"])
+@pytest.mark.parametrize("form", ["chart", "base", "chart in shards", "overlay in shards"])
 def test_the_container_starts_as_rendered_and_its_probes_are_answered(rendered, form, tmp_path):
     manifests = rendered(form)
     container = pod(manifests)["spec"]["containers"][0]
     (tmp_path / "brinkwatch.toml").write_text(configuration(manifests))
-    # The places that volumes would be mounted at.
-    here = [argument.replace("/etc/brinkwatch", str(tmp_path)) for argument in container["args"]]
+    here = arguments(container, f"{one(manifests, 'StatefulSet')['metadata']['name']}-4", tmp_path)
     port = free_port()
     own = ["--set", f"server.listen=127.0.0.1:{port}", "--set", f"state_dir={tmp_path / 'state'}"]
     daemon = Daemon(tmp_path, [*here, *own], port)
@@ -160,8 +163,47 @@ def test_the_container_starts_as_rendered_and_its_probes_are_answered(rendered, 
         daemon.wait_ready()
         for probe in ("livenessProbe", "readinessProbe"):
             assert daemon.get(container[probe]["httpGet"]["path"]).status == 200
+        metrics = daemon.metrics()
+        expected = (1, 3) if form in IN_SHARDS else (0, 1)
+        assert (metrics.value("shard_ordinal"), metrics.value("shards")) == expected
     finally:
         assert daemon.stop() == 0
+
+
+def arguments(container: dict, name: str, mounts: Path) -> list[str]:
+    """As Kubernetes fills them in for the pod of this name; volumes lie in a folder of ours."""
+    filled = []
+    for argument in container["args"]:
+        for variable in container.get("env", []):
+            by_name = variable.get("valueFrom") == {"fieldRef": {"fieldPath": "metadata.name"}}
+            argument = argument.replace(f"$({variable['name']})", name if by_name else variable.get("value", ""))
+        filled.append(argument.replace("/etc/brinkwatch", str(mounts)))
+    return filled
+
+
+@pytest.mark.parametrize("form", IN_SHARDS)
+def test_every_shard_has_its_replicas_and_a_drain_takes_one_pod_at_a_time(rendered, form, tmp_path):
+    manifests = rendered(form)
+    sets = one(manifests, "StatefulSet")
+    name, pods = sets["metadata"]["name"], sets["spec"]["replicas"]
+    said = [arguments(pod(manifests)["spec"]["containers"][0], f"{name}-{number}", tmp_path) for number in range(pods)]
+    shards = [[word for word in argv if word.startswith("--shard=")] for argv in said]
+    assert shards == [[f"--shard={name}-{number}/3"] for number in range(6)]
+    budget = one(manifests, "PodDisruptionBudget")["spec"]["maxUnavailable"]
+    assert budget == ("50%" if form == "chart with everything" else 1)
+
+
+def test_a_fleet_that_is_whole_is_not_told_of_shards(rendered):
+    for form in ("chart", "base", "overlay"):
+        assert "shard" not in json.dumps(pod(rendered(form))).lower()
+
+
+def test_a_chart_in_use_is_cut_into_shards_in_place(rendered):
+    """What Kubernetes refuses to change stays as it is."""
+    before, after = (one(rendered(form), "StatefulSet") for form in ("chart", "chart in shards"))
+    assert before["metadata"] == after["metadata"]
+    for name in ("selector", "serviceName", "podManagementPolicy", "volumeClaimTemplates"):
+        assert before["spec"][name] == after["spec"][name]
 
 
 @pytest.mark.parametrize("form", WITH_RULES)
@@ -205,6 +247,7 @@ def test_the_packed_chart_is_the_same_chart(tmp_path):
     [
         ("--set=replica=2", "replica"),
         ("--set-string=replicas=two", "integer"),
+        ("--set=shards=0", "shards"),
         ("--set=image.pullPolicy=Sometimes", "pullPolicy"),
         ("--set=image.digest=0123", "digest"),
         ("--set=scheme=http", "scheme"),
@@ -242,6 +285,7 @@ def test_the_notes_say_what_is_missing(tmp_path):
         assert word in text
     text = one(template("--values", EVERYTHING, chart=chart), "Notes")["text"]
     assert "service/watcher 9917:80" in text
+    assert "pod/watcher-0 those of shard 0" in text
     assert "NOTHING IS WATCHED" not in text and "NOBODY" not in text
 
 

@@ -26,6 +26,7 @@ use self::story::{STORIES, Story};
 use crate::config::{self, ConfigFile};
 use crate::daemon;
 use crate::process::exit_code::ExitCode;
+use crate::shard::Shard;
 
 const USUAL_ADDRESS: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 9917);
 
@@ -83,7 +84,7 @@ async fn perform(
     let path = set.folder.path().join("brinkwatch.toml");
     std::fs::write(&path, &text).with_context(|| format!("cannot write {}", path.display()))?;
     let options = vec!["--config".to_owned(), path.display().to_string()];
-    let mut running = daemon::start(config, options).await?;
+    let mut running = daemon::start(config, options, Shard::whole()).await?;
     if moved {
         say(out, &format!("Port {} is taken, so another one is used.", USUAL_ADDRESS.port()))?;
     }

@@ -53,7 +53,7 @@ metrics! {
     DISCOVERY_POLL_LAST_ATTEMPT = Gauge "discovery_poll_last_attempt_timestamp_seconds" DISCOVERY, Timestamp Min own:
         "When a look through the discovery's place was last tried.";
     DISCOVERY_QUERIES = Gauge "discovery_queries" DISCOVERY, Count Min own:
-        "Queries of the discovery that are watched, superseded ones included.";
+        "Queries of the discovery that this process watches, superseded ones included.";
     DISCOVERY_REFUSED_CHECKPOINTS = Gauge "discovery_refused_checkpoints" DISCOVERY, Count Max own:
         "Checkpoints that were found and are not watched, because their names are taken; the log names them.";
     DISCOVERY_STORE_REQUESTS_TOTAL = Counter "discovery_store_requests_total" &["discovery", "operation"], Count Max own:

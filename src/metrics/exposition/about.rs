@@ -6,6 +6,7 @@ use crate::metrics::catalogue::{
     BUILD_INFO, CONFIG_LAST_RELOAD_SUCCESS, CONFIG_LAST_RELOAD_SUCCESSFUL, LEDGER_PERSISTENT, LEDGER_UP, SHARD_ORDINAL,
     SHARDS,
 };
+use crate::shard::Shard;
 
 /// What is known of the process without asking anybody.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +21,8 @@ pub struct About {
     pub config_ok: bool,
     /// When the configuration was last loaded without a mistake.
     pub config_loaded_at: Option<Moment>,
+    /// Which of the fleet's queries are its own.
+    pub shard: Shard,
 }
 
 /// How the ledger does.
@@ -40,8 +43,8 @@ pub fn ledger(health: LedgerHealth) -> Blocks {
     blocks
 }
 
-/// The lines about the process. The fleet is not cut into shards: that is said, so that rules about them hold from the
-/// first version on.
+/// The lines about the process. A fleet that is not cut into shards is told as one of one, so that rules about them always
+/// hold.
 #[must_use]
 pub fn about(about: &About) -> Blocks {
     let mut blocks = Blocks::default();
@@ -50,7 +53,7 @@ pub fn about(about: &About) -> Blocks {
     blocks.put(&BUILD_INFO, &build, true);
     blocks.put(&CONFIG_LAST_RELOAD_SUCCESSFUL, &none, about.config_ok);
     blocks.put_some(&CONFIG_LAST_RELOAD_SUCCESS, &none, about.config_loaded_at.map(Moment::seconds));
-    blocks.put(&SHARD_ORDINAL, &none, 0_u64);
-    blocks.put(&SHARDS, &none, 1_u64);
+    blocks.put(&SHARD_ORDINAL, &none, u64::from(about.shard.ordinal()));
+    blocks.put(&SHARDS, &none, u64::from(about.shard.count()));
     blocks
 }

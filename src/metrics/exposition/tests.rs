@@ -12,9 +12,11 @@ use crate::measures::{Reason, Unread};
 use crate::metrics::catalogue::{self, LAG_OFFSETS, Metric};
 use crate::metrics::fixture::{self, ago, partition, verdict};
 use crate::metrics::snapshot::{ClusterRound, DiscoveryRound, Granularity, PartitionMetrics, Polls, QueryRound};
+use crate::shard::Shard;
 
 fn whole() -> String {
     let own = about(&About {
+        shard: Shard::new(2, 5).unwrap(),
         version: "0.1.0",
         revision: "abc",
         rustc: "rustc 1.88.0",

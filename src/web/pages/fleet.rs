@@ -13,6 +13,7 @@ use super::{Chip, Fact, Frame, Line, Pager, Stamp, address, paged};
 use crate::judgement::{Certainty, Deadline, QueryState};
 use crate::measures::Moment;
 use crate::metrics::snapshot::ClusterRound;
+use crate::shard::Shard;
 use crate::web::fallback::nearest;
 use crate::web::words::{self, counted};
 
@@ -90,12 +91,19 @@ pub(super) struct FleetPage {
 #[derive(Debug)]
 struct Nothing {
     configured: bool,
+    is_whole: bool,
     nearest: Vec<(String, String)>,
     all: String,
 }
 
 /// `remembers`: the ledger outlives the process.
-pub(super) fn page(rounds: &[Arc<ClusterRound>], question: &Question, remembers: bool, now: Moment) -> FleetPage {
+pub(super) fn page(
+    rounds: &[Arc<ClusterRound>],
+    shard: Shard,
+    question: &Question,
+    remembers: bool,
+    now: Moment,
+) -> FleetPage {
     let mut all: Vec<(Row, &str)> = rounds
         .iter()
         .flat_map(|round| {
@@ -103,7 +111,7 @@ pub(super) fn page(rounds: &[Arc<ClusterRound>], question: &Question, remembers:
         })
         .collect();
     all.sort_by(|(left, _), (right, _)| order(left).cmp(&order(right)));
-    let (title, headline, summary) = headline(&all, rounds.len());
+    let (title, headline, summary) = headline(&all, rounds.len(), shard);
     let chips = chips(&all, question);
     let nearest_names: Vec<(String, String)> = nearest(question.q.trim(), all.iter().map(|(row, _)| row.name.as_str()))
         .into_iter()
@@ -112,13 +120,18 @@ pub(super) fn page(rounds: &[Arc<ClusterRound>], question: &Question, remembers:
     let configured = !all.is_empty();
     let rows: Vec<Row> =
         all.into_iter().filter(|(row, cluster)| question.keeps(row, cluster)).map(|(row, _)| row).collect();
-    let nothing = rows.is_empty().then(|| Nothing { configured, nearest: nearest_names, all: "/".to_owned() });
+    let nothing = rows.is_empty().then(|| Nothing {
+        configured,
+        is_whole: shard.is_whole(),
+        nearest: nearest_names,
+        all: "/".to_owned(),
+    });
     let (mut rows, pager) = paged(rows, ROWS, &question.page, |page| question.link(&[("page", page)]));
     for row in &mut rows {
         row.draw_history(rounds, now);
     }
     FleetPage {
-        frame: Frame::new("fleet", rounds, now),
+        frame: Frame::new("fleet", rounds, shard, now),
         title,
         headline,
         summary,
@@ -140,7 +153,7 @@ fn order(row: &Row) -> (Tone, QueryState, (bool, Option<Deadline>), &str) {
     (row.tone, row.state, (row.due_at.is_none(), row.due_at), &row.name)
 }
 
-fn headline(all: &[(Row, &str)], clusters: usize) -> (String, String, String) {
+fn headline(all: &[(Row, &str)], clusters: usize, shard: Shard) -> (String, String, String) {
     let count = |tone: Tone| number(all.iter().filter(|(row, _)| row.tone == tone).count());
     let (now, soon, unknown, safe) =
         (count(Tone::Critical), count(Tone::Warning), count(Tone::Unknown), count(Tone::Good));
@@ -148,8 +161,10 @@ fn headline(all: &[(Row, &str)], clusters: usize) -> (String, String, String) {
         format!("{} {}", counted(number, "query", "queries"), if number == 1 { one } else { many })
     };
     let headline = match (now, soon, unknown, safe) {
-        (0, 0, 0, 0) => "No query is configured yet".to_owned(),
-        (0, 0, 0, _) => "All queries are safe.".to_owned(),
+        (0, 0, 0, 0) if shard.is_whole() => "No query is configured yet".to_owned(),
+        (0, 0, 0, 0) => "No query is this shard’s".to_owned(),
+        (0, 0, 0, _) if shard.is_whole() => "All queries are safe.".to_owned(),
+        (0, 0, 0, _) => "All queries of this shard are safe.".to_owned(),
         (0, 0, _, _) => format!("{}.", need(unknown, "is not known", "are not known")),
         (0, _, _, _) => format!("{}.", need(soon, "needs a look", "need a look")),
         (_, 0, _, _) => format!("{}.", need(now, "needs you now", "need you now")),
@@ -182,8 +197,9 @@ fn headline(all: &[(Row, &str)], clusters: usize) -> (String, String, String) {
         "Nothing is watched, so nothing here says that data is safe.".to_owned()
     } else {
         format!(
-            "Of {} on {}, {} safe and {} not known. Worst first.",
+            "Of {}{} on {}, {} safe and {} not known. Worst first.",
             counted(number(all.len()), "query", "queries"),
+            if shard.is_whole() { "" } else { " of this shard" },
             counted(number(clusters), "cluster", "clusters"),
             if safe == 1 { "1 is".to_owned() } else { format!("{} are", words::count(safe)) },
             if unknown == 1 { "1 is".to_owned() } else { format!("{} are", words::count(unknown)) },

@@ -24,6 +24,7 @@ use crate::ledger::Gap;
 use crate::measures::Moment;
 use crate::metrics::snapshot::{ClusterRound, HistoryPoint, QueryRound, Span, worst_headroom};
 use crate::recovery::Subject;
+use crate::shard::Shard;
 use crate::web::fallback::nearest;
 use crate::web::words::{self, count, counted};
 
@@ -115,10 +116,13 @@ pub(super) struct MissingPage {
     frame: Frame,
     name: String,
     nearest: Vec<(String, String)>,
+    /// The shard that would watch it, where that is another one.
+    elsewhere: Option<u32>,
 }
 
 pub(super) fn page(
     rounds: &[Arc<ClusterRound>],
+    shard: Shard,
     name: &str,
     question: &Question,
     around: &Around<'_>,
@@ -134,7 +138,7 @@ pub(super) fn page(
     }
     let worst = sides.first()?;
     Some(QueryPage {
-        frame: Frame::new("query", rounds, now),
+        frame: Frame::new("query", rounds, shard, now),
         title: title(worst, name),
         name: name.to_owned(),
         link: format!("/queries/{}", encode(name)),
@@ -142,12 +146,13 @@ pub(super) fn page(
     })
 }
 
-pub(super) fn missing(rounds: &[Arc<ClusterRound>], name: &str, now: Moment) -> MissingPage {
+pub(super) fn missing(rounds: &[Arc<ClusterRound>], shard: Shard, name: &str, now: Moment) -> MissingPage {
     let names = rounds.iter().flat_map(|round| round.queries.keys()).map(String::as_str);
     let nearest = nearest(name, names);
     MissingPage {
-        frame: Frame::new("query", rounds, now),
+        frame: Frame::new("query", rounds, shard, now),
         name: name.to_owned(),
+        elsewhere: (!shard.holds(name)).then(|| shard.holder(name)),
         nearest: nearest.into_iter().map(|name| (name.to_owned(), format!("/queries/{}", encode(name)))).collect(),
     }
 }

@@ -4,68 +4,15 @@ A round reads between its start and its end; so a number must have been so at so
 where what it needs was not to be had. Numbers that are made of others must fit them to the last offset.
 """
 
-import math
+import time
 from collections import Counter
 from dataclasses import dataclass, field
 
+from .afterwards import judge_deadlines
 from .exposition import Said
-from .truth import At, Bounds, Ranges, Truth, View
-
-# Numbers that are gone once a round is too old.
-MEASURED = (
-    "committed_offset", "planned_offset", "headroom_offsets", "lag_offsets", "retention_remaining_ratio",
-    "projected_loss_timestamp_seconds", "query_topic_lag_offsets", "query_topic_committed_offsets",
-    "query_topic_headroom_offsets", "query_topic_retention_remaining_ratio",
-)  # fmt: skip
-# Problems that make the state of a partition, the first one that stands.
-STATES = {
-    "recreated": "recreated", "unverified": "unverified", "beyond_end": "beyond_end", "gone": "gone",
-    "gone_caught_up": "gone", "unknown": "unknown", "unconfirmed": "unconfirmed", "pending": "pending", "lost": "lost",
-}  # fmt: skip
-SKEW = 5.0
-# The program tells times to the millisecond.
-TICK = 0.0015
-
-
-@dataclass(frozen=True)
-class Wrong:
-    """A number that was published and was not so."""
-
-    at: float
-    family: str
-    of: tuple
-    said: object
-    truth: object
-
-    def __str__(self) -> str:
-        return f"{self.at:.3f} {self.family}{list(self.of)}: {self.said}; {self.truth}"
-
-
-@dataclass
-class Round:
-    """What is known of the round that a cluster's numbers come from."""
-
-    cluster: str
-    start: float
-    end: float
-    finished: float | None
-    offsets: set[float]
-    up: bool
-
-
-@dataclass
-class Part:
-    """A partition of a query in one scrape."""
-
-    query: str
-    cluster: str
-    at: At
-    problems: set[str]
-    numbers: dict[str, float]
-
-    @property
-    def key(self) -> tuple[str, str, str, str]:
-        return self.query, self.cluster, self.at[0], str(self.at[1])
+from .findings import MEASURED, STATES, TICK, Part, Round, Wrong
+from .numbers_of import check_numbers, check_word
+from .truth import At, Bounds, Truth, View
 
 
 @dataclass
@@ -99,14 +46,18 @@ class Checker:
         self.pending.append(said)
         with self.truth.lock:
             known = min((log.known_until() for log in self.truth.logs.values() if log.sights), default=0.0)
-            while self.pending and (known > self.pending[0].answered or len(self.pending) > 60):
+            while self.pending and (known > self.pending[0].answered or len(self.pending) > 200):
                 self.judge(self.pending.pop(0))
 
-    def judge_rest(self) -> None:
+    def judge_rest(self, patience: float = 30) -> None:
+        """At the end, once the truth of the last scrape is known as well."""
+        until = time.monotonic() + patience
+        while self.pending and time.monotonic() < until:
+            self.feed(self.pending.pop())
+            time.sleep(0.1)
         with self.truth.lock:
-            while self.pending:
-                self.judge(self.pending.pop(0))
-            self.judge_deadlines()
+            self.undecided += len(self.pending)
+            judge_deadlines(self)
 
     def judge(self, said: Said) -> None:
         self.scrapes += 1
@@ -198,8 +149,8 @@ class Checker:
         for part in parts:
             self.check_position(said, one, part, readable if up else None)
             if one.up:
-                self.check_numbers(said, one, part, up)
-                self.check_word(said, one, part, views, up)
+                check_numbers(self, said, one, part, up)
+                check_word(self, said, one, part, views, up)
         if one.up:
             self.check_topics(said, one, of, parts)
         self.check_state(said, one, of, up)
@@ -246,96 +197,6 @@ class Checker:
         plans = {view.planned.get(part.at) if view.planned else None for view in views}
         self.claim(planned in plans, said, "planned_offset", part.key, planned, plans)
         self.last_read[part.key] = one.start
-
-    def check_numbers(self, said: Said, one: Round, part: Part, up: bool) -> None:
-        """What is made of a position and of the bounds."""
-        committed = part.numbers.get("committed_offset")
-        place = (part.cluster, part.at[0], str(part.at[1]))
-        earliest, latest = said.one("earliest_offset", *place), said.one("latest_offset", *place)
-        if None in (committed, earliest, latest):
-            return
-        doubtful = part.problems & {"recreated", "beyond_end", "unverified", "unconfirmed", "gone", "pending"}
-        wanted = {
-            "headroom_offsets": committed - earliest,
-            "lag_offsets": max(0, latest - max(committed, earliest)),
-        }
-        for family, number in wanted.items():
-            value = part.numbers.get(family)
-            if value is not None and not doubtful:
-                self.claim(value == number, said, family, part.key, value, f"{number} by its own offsets")
-        gone = max(0, earliest - committed)
-        lost, possibly = part.numbers.get("lost_offsets"), part.numbers.get("possibly_lost_offsets", 0)
-        if lost is not None:
-            self.claim(lost + possibly == gone, said, "lost_offsets", part.key, (lost, possibly), gone)
-        if up and not doubtful:
-            self.check_retention(said, one, part, committed, earliest, latest)
-
-    def check_retention(self, said: Said, one: Round, part: Part, committed: float, earliest: float, latest: float):
-        retention = self.truth.retention[part.at[0]]
-        ratio = part.numbers.get("retention_remaining_ratio")
-        deadline = part.numbers.get("deletion_deadline_timestamp_seconds")
-        if earliest > committed:
-            self.claim(deadline is None, said, "deadline", part.key, deadline, "the record is gone")
-            self.claim(ratio in (None, 0), said, "retention_remaining_ratio", part.key, ratio, "the record is gone")
-            return
-        if committed >= latest or math.isinf(retention):
-            self.claim(ratio in (None, 1), said, "retention_remaining_ratio", part.key, ratio, 1)
-        if math.isinf(retention):
-            self.claim(deadline in (None, math.inf), said, "deadline", part.key, deadline, "never")
-            return
-        if one.finished is None or one.offsets != {0.0} or deadline is None:
-            return
-        if ratio is not None and committed < latest:
-            left = min(max((deadline - one.finished) / retention, 0), 1)
-            near = abs(ratio - left) < 2 * TICK / retention + 1e-9
-            self.claim(near, said, "retention_remaining_ratio", part.key, ratio, left)
-        place = (part.at, int(committed))
-        if deadline > self.deadlines.get(place, (-math.inf, 0.0))[0]:
-            self.deadlines[place] = (deadline, said.asked)
-            self.promised.pop(place, None)
-            if committed >= latest:
-                self.promised[place] = one.finished
-        youngest, oldest = self.stamped(one, part.at, int(committed), latest)
-        if youngest is None:
-            return
-        best = min(youngest, one.finished) + retention - SKEW
-        worst = best - retention / 100 - TICK
-        self.claim(worst <= deadline <= best + TICK, said, "deadline", part.key, deadline, f"[{worst}, {best}]")
-        unread = part.numbers.get("oldest_unread_timestamp_seconds")
-        if unread is not None and oldest is not None:
-            latest_good = oldest + max(1.0, 0.05 * (one.finished - oldest)) + TICK
-            right = oldest - TICK <= unread <= latest_good
-            self.claim(right, said, "oldest_unread", part.key, unread, f"[{oldest}, {latest_good}]")
-
-    def stamped(self, one: Round, at: At, committed: int, latest: float) -> tuple[float | None, float | None]:
-        """The youngest stamp from the log's start up to the position, which protects it; and the position's own."""
-        if committed >= latest:
-            return one.finished, None
-        bounds = self.bounds(one, at)
-        if bounds is None or bounds.earliest[0] != bounds.earliest[1]:
-            return None, None
-        stamps = self.truth.logs[at].stamps
-        found = [stamps.get(offset) for offset in range(bounds.earliest[0], committed + 1)]
-        if not found or None in found:
-            return None, None
-        return max(found), found[-1]
-
-    def check_word(self, said: Said, one: Round, part: Part, views: list[View], up: bool) -> None:
-        """Whether it is called fine or lost, where nothing moved and nothing was in doubt."""
-        bounds = self.bounds(one, part.at)
-        position = {view.committed.get(part.at) for view in views if view.readable}
-        if not up or bounds is None or len(position) != 1 or None in position or len(views) != 1:
-            return
-        [committed] = position
-        fixed = bounds.earliest[0] == bounds.earliest[1] and bounds.latest[0] == bounds.latest[1]
-        if not fixed or (part.query, part.at[0]) in self.truth.astray or "unknown" in part.problems:
-            return
-        of_loss = part.problems & {"lost", "possibly_lost", "unverified"}
-        if bounds.earliest[0] > committed:
-            self.claim(bool(of_loss), said, "verdict", part.key, part.problems or "fine", f"{bounds}, at {committed}")
-        elif committed <= bounds.latest[0]:
-            bad = part.problems - {"retention_unknown"}
-            self.claim(not bad, said, "verdict", part.key, bad, f"{bounds}, at {committed}: nothing is wrong")
 
     # Sums and words
 
@@ -426,49 +287,3 @@ class Checker:
             value = now.get(key)
             self.claim(value is not None and value >= before, said, "counters", key, value, f"{before} before")
         self.counters = now
-
-    def judge_deadlines(self) -> None:
-        """No deadline was later than the deletion that came."""
-        for (at, committed), (deadline, said_at) in self.deadlines.items():
-            log = self.truth.logs.get(at)
-            went = log.passed(committed, said_at) if log else None
-            promised = self.promised.get((at, committed))
-            if promised is not None and went is not None and log.stamps.get(committed, 0.0) < promised - SKEW:
-                # It waited for a broker before it was written.
-                continue
-            if went is not None:
-                self.checks["deadline before the deletion"] += 1
-                if deadline > went[1]:
-                    wrong = Wrong(said_at, "deadline before the deletion", (*at, committed), deadline, f"gone {went}")
-                    self.wrong.append(wrong)
-
-    def check_gaps(self, said_at: float, gaps: list[dict], looked_at: float) -> None:
-        """Records of certain loss hold only what was lost; what was surely lost before the newest rounds looked stands
-        in some record, once."""
-        by_log: dict[tuple[str, At], list[tuple[int, int, str]]] = {}
-        for gap in gaps:
-            key = (gap["stream_name"], (gap["topic"], gap["partition"]))
-            span = (gap["missing_from_offset"], gap["missing_to_offset_exclusive"], gap["certainty"])
-            by_log.setdefault(key, []).append(span)
-        with self.truth.lock:
-            for key, spans in by_log.items():
-                twice = sum(end - start for start, end, _ in spans) - Ranges((a, b) for a, b, _ in spans).size()
-                if (key[0], key[1][0]) not in self.truth.astray:
-                    self._gap(twice == 0, said_at, key, spans, f"{twice} offsets stand in two records")
-                lost = self.truth.lost.get(key, Ranges())
-                for start, end, certainty in spans:
-                    extra = lost.missing(start, end) if certainty == "certain" else []
-                    self._gap(not extra, said_at, key, (start, end), f"not lost: {extra}")
-            for key, losses in self.truth.surely_lost.items():
-                if (key[0], key[1][0]) in self.truth.astray or self.truth.has_cause("superseded", key[0]):
-                    continue
-                recorded = Ranges((start, end) for start, end, _ in by_log.get(key, []))
-                for seen_at, start, end in losses:
-                    left = recorded.missing(start, end) if seen_at < looked_at else []
-                    self._gap(not left, said_at, key, (start, end), f"in no record: {left}")
-
-    def _gap(self, right: bool, said_at: float, key: tuple, said: object, truth: str) -> None:
-        self.checks["gap records"] += 1
-        if not right:
-            self.wrong.append(Wrong(said_at, "gap records", key, said, truth))
-

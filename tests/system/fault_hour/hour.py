@@ -12,13 +12,15 @@ from .. import brinkwatch
 from ..brinkwatch import Config
 from ..prometheus import Prometheus
 from ..story import hurried_rules
+from .afterwards import check_gaps
 from .alarms import without_cause
 from .checker import Checker
+from .exposition import Said
 from .faults import Stage, Storm
 from .recovery import UNKNOWN, left
 from .report import Report
 from .watcher import MEMORY, Watcher
-from .world import World
+from .world import TIMED, World
 
 POLL = 4
 # Seconds from one round to the next over the cluster where thousands of partitions appear; twice as long until a round is
@@ -47,6 +49,7 @@ class Hour:
         self.world = World(self.folder, self.seed)
         self.watcher = self.prometheus = None
         try:
+            self.world.truth.second_reading = 25 + self.longest
             self.world.start()
             self.watcher = Watcher(self.config(), self.world.truth).start()
             self.prometheus = Prometheus(
@@ -160,6 +163,8 @@ class Hour:
             self.recoveries.append((time.monotonic() - began, rounds - first))
             self.compare()
             self.world.latched = True
+        told = f"{len(self.checker.wrong)} wrong, {sum(self.checker.checks.values())} checks, {self.problems[-1:]}"
+        print(f"calm after {time.monotonic() - began:.1f} s: {told}", flush=True)
         self.world.frozen.clear()
 
     def compare(self) -> None:
@@ -172,7 +177,7 @@ class Hour:
         began = self.last.of("cluster_poll_last_attempt_timestamp_seconds")
         looked_at = min(began[cluster,] for cluster in ("main", "named"))
         if self.world.truth.offsets(time.time() - 60, time.time()) == {0.0}:
-            self.checker.check_gaps(time.time(), answer["gaps"] if isinstance(answer, dict) else answer, looked_at)
+            check_gaps(self.checker, time.time(), answer["gaps"] if isinstance(answer, dict) else answer, looked_at)
         status, body = self.watcher.get("/api/v1/queries")
         answer = json.loads(body)
         said = self.watcher.scrape()
@@ -180,12 +185,30 @@ class Hour:
             states = said.hot("query_state", row["query"], row["kafka_cluster"])
             one_of = states | self.last.hot("query_state", row["query"], row["kafka_cluster"])
             self.checker.claim(row["state"] in one_of, said, "API: state", (row["query"],), row["state"], one_of)
+        for name in [f"disk-{(len(self.recoveries) + step) % 18}" for step in range(6)]:
+            self.check_prediction(said, name)
         for page in ("/", "/gaps", "/queries/disk-0", "/api/v1/targets", "/rules"):
             status, _ = self.watcher.get(page)
             self.checker.claim(status == 200, said, "pages", (page,), status, 200)
         self.check_command(said)
 
-    def check_command(self, said) -> None:
+    def check_prediction(self, said: Said, name: str) -> None:
+        """What a restart of the query would do now."""
+        _, body = self.watcher.get(f"/api/v1/queries/{name}")
+        [told] = json.loads(body)["clusters"]
+        view = self.world.checkpoints[name].view
+        with self.world.truth.lock:
+            sights = [(self.world.truth.logs[at].sights[-1], offset) for at, offset in view.committed.items()]
+        by_time = any(topic in TIMED for topic in self.world.truth.reads[name])
+        if by_time or not view.readable or told["restart"] is None:
+            return
+        lost = any(sight.earliest > offset for sight, offset in sights)
+        # failOnDataLoss is on.
+        wanted = {"fails"} if view.problem else {"fails", "starts_then_fails"} if lost else {"starts"}
+        outcome = told["restart"]["outcome"]
+        self.checker.claim(outcome in wanted, said, "restart predictions", (name,), outcome, wanted)
+
+    def check_command(self, said: Said) -> None:
         """`brinkwatch check` of one query, by a process of its own."""
         name = f"disk-{len(self.recoveries) % 18}"
         one = self.world.checkpoints[name]

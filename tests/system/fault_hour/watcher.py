@@ -18,12 +18,11 @@ from .truth import Truth
 
 # A write-ahead log alone takes four of them.
 DISK = 24 * 1024 * 1024
-# What the packages for Kubernetes and Helm allow.
+# What the packages for Kubernetes and Helm allow: of resident memory, and here of all that it may write to, its threads'
+# stacks included. More is refused, and that would be its end.
 MEMORY = 512 * 1024 * 1024
-FAKETIME = (
-    "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1",
-    "/usr/lib/aarch64-linux-gnu/faketime/libfaketimeMT.so.1",
-)
+# Debian's place for it, whatever the processor.
+FAKETIME = "*/faketime/libfaketimeMT.so.1"
 NAMES = "127.0.0.1 localhost\n"
 SETUP = 'mount --bind "$1" /etc/hosts && mount -t tmpfs -o size="$3",mode=700 state "$2" && shift 3 && exec "$@"'
 
@@ -57,8 +56,8 @@ class Watcher:
         self.file = self.config.write()
 
     def start(self) -> "Watcher":
-        [library] = [path for path in FAKETIME if Path(path).exists()][:1] or ["none"]
-        assert library != "none", "libfaketime is missing: start the tests with tests/run"
+        library = next(Path("/usr/lib").glob(FAKETIME), None)
+        assert library, "libfaketime is missing: start the tests with tests/run"
         clock = {
             "LD_PRELOAD": library,
             "FAKETIME_TIMESTAMP_FILE": str(self.clock),
@@ -76,6 +75,7 @@ class Watcher:
         self.pid = self.process.pid
         wait_until(self.is_ready, 90, "brinkwatch is ready")
         self.began = self._began()
+        resource.prlimit(self.pid, resource.RLIMIT_DATA, (MEMORY, MEMORY))
         return self
 
     def is_ready(self) -> bool:

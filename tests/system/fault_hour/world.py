@@ -163,7 +163,7 @@ class World:
     def _offsets(self, places: list[tuple[str, int]], spec) -> dict[tuple[str, int], int]:
         wanted = {TopicPartition(*at): spec for at in places}
         found = {}
-        for at, future in self.brokers.admin.list_offsets(wanted, request_timeout=5).items():
+        for at, future in self.brokers.admin.list_offsets(wanted, request_timeout=2).items():
             with contextlib.suppress(KafkaException):
                 offset = future.result().offset
                 # A partition without a leader may be told of by a number below zero.

@@ -43,7 +43,8 @@ def check_gaps(checker: "Checker", said_at: float, gaps: list[dict], looked_at: 
                 extra = lost.missing(start, end) if certainty == "certain" else []
                 _gap(checker, not extra, said_at, key, (start, end), f"not lost: {extra}")
         for key, losses in checker.truth.surely_lost.items():
-            if (key[0], key[1][0]) in checker.truth.astray or checker.truth.has_cause("superseded", key[0]):
+            astray = (key[0], key[1][0]) in checker.truth.astray
+            if astray or key[0] in checker.guests or checker.truth.has_cause("superseded", key[0]):
                 continue
             recorded = Ranges((start, end) for start, end, _ in by_log.get(key, []))
             for seen_at, start, end in losses:

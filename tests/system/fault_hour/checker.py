@@ -261,8 +261,12 @@ class Checker:
                 happened = self.truth.has_cause(cause, of[0])
                 self.claim(happened, said, "query_condition", of, condition, "that never happened to it")
         if "stalled" in conditions and len(one.offsets) == 1:
-            quiet = said.answered - self.truth.moved[of[0]]
-            self.claim(quiet > self.stall_after - 1, said, "query_condition", of, "stalled", f"moved {quiet:.0f} s ago")
+            moved = max(at for at in self.truth.moved[of[0]] if at <= one.start or at == self.truth.moved[of[0]][0])
+            quiet = one.end - moved
+            # The conditions of a round that could not read are those of an earlier one.
+            blind = not (up and one.up)
+            right = blind or quiet > self.stall_after - 1
+            self.claim(right, said, "query_condition", of, "stalled", f"moved {quiet:.0f} s before the round")
 
     # Counters
 

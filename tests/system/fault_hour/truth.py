@@ -176,8 +176,8 @@ class Truth:
         self.surely_lost: dict[tuple[str, At], list[tuple[float, int, int]]] = {}
         # The highest position ever, since the checkpoint began.
         self.highest: dict[tuple[str, At], int] = {}
-        # By query: when its committed offsets last changed.
-        self.moved: dict[str, float] = {}
+        # By query: when its committed offsets changed.
+        self.moved: dict[str, list[float]] = {}
         self.second_reading = 30.0
         # While a topic is deleted and made, nothing is known of it.
         self.disturbed: list[tuple[str, float, float]] = []
@@ -204,7 +204,7 @@ class Truth:
             changes = self.checkpoints.setdefault(query, Changes())
             before = changes.steps[-1][2].committed if changes.steps else None
             if before != view.committed:
-                self.moved[query] = ended
+                self.moved.setdefault(query, []).append(ended)
             ended += self.second_reading if by_hand else 0.0
             replaced = bool(changes.steps) and changes.now.query_id != view.query_id
             changes.change(began, ended, view)

@@ -18,8 +18,7 @@ from .truth import Truth
 
 # A write-ahead log alone takes four of them.
 DISK = 24 * 1024 * 1024
-# What the packages for Kubernetes and Helm allow: of resident memory, and here of all that it may write to, its threads'
-# stacks included. More is refused, and that would be its end.
+# What the packages for Kubernetes and Helm allow.
 MEMORY = 512 * 1024 * 1024
 # Debian's place for it, whatever the processor.
 FAKETIME = "*/faketime/libfaketimeMT.so.1"
@@ -75,7 +74,6 @@ class Watcher:
         self.pid = self.process.pid
         wait_until(self.is_ready, 90, "brinkwatch is ready")
         self.began = self._began()
-        resource.prlimit(self.pid, resource.RLIMIT_DATA, (MEMORY, MEMORY))
         return self
 
     def is_ready(self) -> bool:

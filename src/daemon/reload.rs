@@ -10,7 +10,7 @@ use super::loops::Name;
 use super::{Running, TargetError, door, settings};
 use crate::config::{Config, ConfigError};
 use crate::measures::with_causes;
-use crate::process::clock;
+use crate::process::{clock, logging};
 use crate::rounds::DiscoveryTarget;
 use crate::web::{self, FileError};
 
@@ -64,6 +64,9 @@ impl Running {
         let mut fleet = shared.lock().unwrap_or_else(PoisonError::into_inner);
         let next = fleet.after(config.clone()).map_err(|cause| ReloadError::Target(Box::new(cause)))?;
 
+        if config.log.level != self.config.log.level {
+            logging::change_level(config.log.level.label());
+        }
         self.settings.store(Arc::new(settings(&config, access)));
         for name in ended(&fleet, &next) {
             self.loops.end(&name);
@@ -98,7 +101,7 @@ fn check_fixed(before: &Config, next: &Config) -> Result<(), ReloadError> {
     let fixed = [
         ("server.listen", before.server.listen != next.server.listen),
         ("state_dir", before.state_dir != next.state_dir),
-        ("log", before.log != next.log),
+        ("log.format", before.log.format != next.log.format),
     ];
     let changed: Vec<&str> = fixed.into_iter().filter(|(_, is_changed)| *is_changed).map(|(key, _)| key).collect();
     if changed.is_empty() { Ok(()) } else { Err(ReloadError::NeedsRestart(changed.join(", "))) }

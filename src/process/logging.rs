@@ -1,11 +1,16 @@
 //! The log: to stderr, one line an event.
 
 use std::io;
+use std::sync::OnceLock;
 
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::reload::{self, Handle};
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, Registry, fmt};
+
+/// What lets the level be changed later; absent where `RUST_LOG` rules, and before the log is started.
+static LEVEL: OnceLock<Handle<EnvFilter, Registry>> = OnceLock::new();
 
 /// How a line looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,11 +26,8 @@ pub enum Format {
 /// Starts the log of this process. `level` is the least severe level that is written; `RUST_LOG`, given as
 /// `directives`, overrides it. A second call changes nothing.
 pub fn start(level: &str, format: Format, directives: Option<&str>) {
-    let filter = EnvFilter::builder().with_default_directive(LevelFilter::INFO.into());
-    let filter = match directives {
-        Some(directives) if !directives.is_empty() => filter.parse_lossy(directives),
-        _ => filter.parse_lossy(level),
-    };
+    let directives = directives.filter(|directives| !directives.is_empty());
+    let (filter, handle) = reload::Layer::new(filter(directives.unwrap_or(level)));
     let lines: Box<dyn Layer<Registry> + Send + Sync> = match format {
         Format::Logfmt => Box::new(tracing_logfmt::builder().layer().with_writer(io::stderr)),
         Format::Json => Box::new(fmt::layer().json().flatten_event(true).with_writer(io::stderr)),
@@ -34,5 +36,22 @@ pub fn start(level: &str, format: Format, directives: Option<&str>) {
     // A subscriber that is already there (a test's, a second start) stays.
     if tracing_subscriber::registry().with(lines.with_filter(filter)).try_init().is_err() {
         tracing::debug!("the log was already started");
+        return;
     }
+    if directives.is_none() && LEVEL.set(handle).is_err() {
+        tracing::debug!("the log's level was already in hand");
+    }
+}
+
+/// Changes the least severe level that is written, while the process runs. `RUST_LOG` still overrides it.
+pub fn change_level(level: &str) {
+    match LEVEL.get().map(|handle| handle.reload(filter(level))) {
+        None => tracing::info!("RUST_LOG overrides the configured level of the log"),
+        Some(Err(error)) => tracing::warn!(%error, "the log's level stays as it was"),
+        Some(Ok(())) => tracing::info!(level, "the log's level is changed"),
+    }
+}
+
+fn filter(directives: &str) -> EnvFilter {
+    EnvFilter::builder().with_default_directive(LevelFilter::INFO.into()).parse_lossy(directives)
 }

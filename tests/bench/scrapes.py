@@ -15,20 +15,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import topics
-from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+from confluent_kafka import TopicPartition
+from contestants import Contestant, first_complete, klag_exporter
+from measured import GZIP, PLAIN, cpu
 from system.brinkwatch import Config, Daemon
 from system.kafka import Broker
-from system.ports import free_port
-from system.process import Process
 from system.waiting import wait_until
 from system.written import checkpoint
+from workload import first_group, stands
 
 SIZES = [1_000, 10_000, 100_000]
 # More than this no single broker on one machine holds.
 REAL = 10_000
 PARTITIONS = 100
 PATIENCE = 600
-GZIP, PLAIN = {"Accept-Encoding": "gzip"}, {"Accept-Encoding": "identity"}
 # What is aimed at: CPU of the daemon for one scrape with gzip of 10,000 partitions, and its time beside the peer's.
 AIM_MS, AIM_SHARE = 10, 0.1
 
@@ -58,14 +58,6 @@ class Scraper:
         took = time.monotonic() - began
         assert answer.status == 200, answer.status
         return Scrape(at, took, body)
-
-
-def cpu(pid: int) -> float:
-    """Seconds that all threads of a process spent, to the nanosecond; those that ended meanwhile are not in it."""
-    spent = 0
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        spent += int((task / "schedstat").read_text().split()[0])
-    return spent / 1e9
 
 
 def medians(port: int, pid: int, headers: dict, count: int) -> tuple[float, float, int]:
@@ -159,52 +151,20 @@ def at_zero(_: int) -> int:
 # The peer
 
 
-def peer_beside(folder: Path, broker: Broker, names: list[str]) -> tuple[Process, int] | None:
+def peer_beside(folder: Path, broker: Broker, names: list[str]) -> Contestant | None:
     """klag-exporter over the same topics, each with a consumer group that stands where the query stands."""
-    program = os.environ.get("KLAG_EXPORTER")
-    if not program:
+    if not os.environ.get("KLAG_EXPORTER"):
         return None
     for name in names:
         stands(broker, name, [TopicPartition(name, number, committed(number)) for number in range(PARTITIONS)])
-    port = free_port()
-    settings = folder / "klag.toml"
-    settings.write_text(f"""
-[exporter]
-poll_interval = "120s"
-http_port = {port}
-http_host = "127.0.0.1"
-granularity = "partition"
-
-[[clusters]]
-name = "main"
-bootstrap_servers = "{broker.bootstrap}"
-""")
-    peer = Process([program, "--config", settings], folder / "klag.log")
-    lag = b"\nkafka_consumergroup_group_lag{"
-
-    def complete() -> bool:
-        peer.check_alive()
-        return Scraper(port, PLAIN).scrape().body.count(lag) >= len(names) * PARTITIONS
-
-    wait_until(complete, PATIENCE, "klag-exporter shows every partition")
-    return peer, port
+    peer = klag_exporter(folder / "peer", broker.bootstrap, len(names) * PARTITIONS, 120)
+    first_complete(peer, PATIENCE)
+    return peer
 
 
-def stands(broker: Broker, group: str, places: list[TopicPartition]) -> None:
-    """A consumer group of this name has committed these offsets."""
-
-    def altered() -> bool:
-        wanted = [ConsumerGroupTopicPartitions(group, places)]
-        [answer] = broker.admin.alter_consumer_group_offsets(wanted, request_timeout=20).values()
-        answer.result(30)
-        return True
-
-    wait_until(altered, 120, f"group {group} has its offsets")
-
-
-def compare(daemon: Daemon, peer: Process, port: int) -> str:
+def compare(daemon: Daemon, peer: Contestant) -> str:
     """Pairs of scrapes in turn, each side as its client would ask."""
-    ours, theirs = Scraper(daemon.port, GZIP), Scraper(port, GZIP)
+    ours, theirs = Scraper(daemon.port, GZIP), Scraper(peer.port, PLAIN)
     before = cpu(peer.pid)
     pairs = [(ours.scrape(), theirs.scrape()) for _ in range(20)]
     spent = (cpu(peer.pid) - before) / len(pairs) * 1e3
@@ -232,9 +192,9 @@ def measure(folder: Path, brokers, names: list[str], position, pid: int, *, comp
         peer = peer_beside(folder, brokers, names) if compared else None
         if peer:
             try:
-                notes.append(compare(daemon, *peer))
+                notes.append(compare(daemon, peer))
             finally:
-                peer[0].kill()
+                peer.stop()
     finally:
         daemon.stop()
     daemon = daemon_over(folder, brokers.bootstrap, names, position, "1s")
@@ -271,9 +231,7 @@ def main() -> None:
         if real:
             broker = Broker(folder / "broker", jvm=["-Xmx1g"]).start()
             try:
-                # Kafka keeps groups in a topic of its own, which is made for the first one: sooner than thousands of others.
-                broker.create_topic("first")
-                stands(broker, "first", [TopicPartition("first", 0, 0)])
+                first_group(broker)
                 topics.main(broker.bootstrap, "bench-", max(real) // PARTITIONS)
                 for size in real:
                     names = [f"bench-{number:04}" for number in range(size // PARTITIONS)]

@@ -1,4 +1,4 @@
-"""Makes COUNT topics of 100 partitions whose names begin with PREFIX, and fills each partition with records that are
+"""Makes COUNT topics of 100 partitions (or of as many as are said) whose names begin with PREFIX, and fills each partition with records that are
 spread over the last 25 minutes."""
 
 import sys
@@ -12,19 +12,19 @@ RECORDS = 100
 PATIENCE = 180
 
 
-def main(bootstrap: str, prefix: str, count: int) -> None:
+def main(bootstrap: str, prefix: str, count: int, partitions: int = PARTITIONS) -> None:
     admin = AdminClient({"bootstrap.servers": bootstrap})
     names = [f"{prefix}{number:04}" for number in range(count)]
     # A single broker takes a while to make thousands of logs: a few topics at a time.
     for start in range(0, count, 10):
-        few = [NewTopic(name, PARTITIONS, 1, config={"retention.ms": "7200000"}) for name in names[start : start + 10]]
+        few = [NewTopic(name, partitions, 1, config={"retention.ms": "7200000"}) for name in names[start : start + 10]]
         for made in admin.create_topics(few, operation_timeout=60).values():
             made.result()
         wait_for_leaders(admin, names[start : start + 10])
     producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 100, "queue.buffering.max.messages": 1000000})
     now = int(time.time() * 1000)
     for name in names:
-        for partition in range(PARTITIONS):
+        for partition in range(partitions):
             for record in range(RECORDS):
                 stamp = now - (RECORDS - record) * 15_000
                 producer.produce(name, b"x" * 50, partition=partition, timestamp=stamp)

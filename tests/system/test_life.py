@@ -304,3 +304,22 @@ def test_a_service_manager_hears_of_start_reload_and_stop_and_the_watchdog_of_li
     process.child.terminate()
     assert manager.next_but_the_watchdogs() == ["STOPPING=1"]
     assert process.child.wait(PATIENCE) == 0
+
+
+def test_the_log_s_level_follows_the_configuration_and_its_format_does_not(alone):
+    daemon = Daemon.start(alone)
+    try:
+
+        def told() -> int:
+            return daemon.log().count("the configuration was read again and is in force")
+
+        for level, ratio, lines in [("info", 0.71, 1), ("error", 0.72, 1), ("error", 0.73, 1), ("debug", 0.74, 2)]:
+            alone.values |= {"log": {"level": level}, "alerts": {"risk_warning": ratio}}
+            reload(daemon, alone)
+            assert f"{ratio}" in daemon.get("/config").text
+            assert told() == lines, (level, daemon.log())
+        alone.values["log"]["format"] = "json"
+        hang_up(daemon, alone)
+        wait_until(lambda: "a restart is needed to change log.format" in daemon.log(), PATIENCE, "the log says so")
+    finally:
+        daemon.stop()

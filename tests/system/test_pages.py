@@ -188,7 +188,7 @@ HOSTILE = [
 def test_names_of_all_kinds_stay_names_in_a_browser(config, serve, browser, tmp_path):
     longest = "x" * 249
     for place, name in enumerate(HOSTILE):
-        config.query(f"query-{place}", write_checkpoint(tmp_path / name, longest, committed=5))
+        config.query(f"query-{place}", write_checkpoint(tmp_path / name, {longest: {0: 5}}))
     config.query("q" * 249, tmp_path / "missing")
     daemon = serve(config)
     chrome = browser()

@@ -2,6 +2,7 @@
 //! asks for fewer or does not answer. So a sick store costs its own queries little time, and the others none.
 
 use std::hash::{BuildHasher, RandomState};
+use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -24,6 +25,11 @@ const FIRST_REST: Duration = Duration::from_secs(5);
 const LONGEST_REST: Duration = Duration::from_secs(300);
 /// A store that does not answer may be back at any time.
 const LONGEST_REST_OF_SILENT: Duration = Duration::from_secs(20);
+/// Operations on the file systems of this machine at once: each takes a thread while it lasts, which is mostly less than
+/// it takes to start one.
+const FILES_AT_ONCE: usize = 16;
+/// One that takes longer hangs, and gives its place to others: a directory that hangs must not hold up the rest.
+const LENT: Duration = Duration::from_millis(100);
 /// How long a reading waits for a request that tries whether a store is back.
 const PATIENCE_WITH_A_TRIAL: Duration = Duration::from_secs(1);
 
@@ -32,6 +38,8 @@ const PATIENCE_WITH_A_TRIAL: Duration = Duration::from_secs(1);
 pub(super) struct SharedStore {
     client: Client,
     places: Semaphore,
+    /// How long an operation keeps its place at most; `None`: until it ends.
+    lent: Option<Duration>,
     /// For clients that keep no time limit of their own.
     limit: Option<Duration>,
     /// `None`: the file systems of this machine, of which one directory says nothing about another.
@@ -82,12 +90,12 @@ impl SharedStore {
 
     fn of(client: Client, at_once: usize, limit: Option<Duration>) -> Self {
         let at_once = at_once.clamp(1, Semaphore::MAX_PERMITS);
-        Self { client, places: Semaphore::new(at_once), limit, rest: Some(Mutex::default()) }
+        Self { client, places: Semaphore::new(at_once), lent: None, limit, rest: Some(Mutex::default()) }
     }
 
     /// The file systems of this machine.
     pub(super) fn of_this_machine(store: Arc<dyn ObjectStore>) -> Self {
-        Self { rest: None, ..Self::new(store, Semaphore::MAX_PERMITS, None) }
+        Self { rest: None, lent: Some(LENT), ..Self::new(store, FILES_AT_ONCE, None) }
     }
 
     /// What lies directly below a directory; nothing when there is no such directory.
@@ -146,9 +154,7 @@ impl SharedStore {
         // counted before it runs: the reading's deadline may end it
         count.fetch_add(1, Ordering::Relaxed);
         if role == Role::Usual {
-            let outcome = self.complete(role, operation, count).await;
-            drop(place);
-            return outcome;
+            return self.in_place(place, self.complete(role, operation, count)).await;
         }
         // whoever is answered late must not hold up the round in which it is only tried: the next one knows
         let (store, count) = (Arc::clone(self), Arc::clone(count));
@@ -156,6 +162,22 @@ impl SharedStore {
         match tokio::time::timeout(PATIENCE_WITH_A_TRIAL, trial).await {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(_)) | Err(_) => Err(self.refusal()),
+        }
+    }
+
+    /// Runs in a place that is given back at the end, or when it has been lent for too long.
+    async fn in_place<T>(&self, place: impl Sized, operation: impl Future<Output = T>) -> T {
+        let mut operation = pin!(operation);
+        let Some(lent) = self.lent else {
+            let outcome = operation.await;
+            drop(place);
+            return outcome;
+        };
+        let ended = tokio::time::timeout(lent, &mut operation).await;
+        drop(place);
+        match ended {
+            Ok(outcome) => outcome,
+            Err(_) => operation.await,
         }
     }
 

@@ -196,3 +196,28 @@ async fn a_trial_that_hangs_costs_a_reading_a_second_and_one_that_ends_late_is_k
     tokio::time::sleep(Duration::from_secs(4)).await;
     assert!(matches!(store.fetch(&"a".into(), None, &count).await, Ok(Fetched::Missing)));
 }
+
+/// Every operation used to have a thread of its own: a hundred checkpoints on the local disk took two hundred threads.
+#[tokio::test(start_paused = true)]
+async fn files_that_hang_hold_up_the_others_by_moments_and_files_that_do_not_take_turns() {
+    let hour = ThrottleConfig { wait_get_per_call: Duration::from_secs(3600), ..ThrottleConfig::default() };
+    let hanging = Arc::new(ThrottledStore::new(InMemory::new(), hour));
+    let client: Arc<dyn object_store::ObjectStore> = Arc::<ThrottledStore<InMemory>>::clone(&hanging);
+    let store = Arc::new(SharedStore::of_this_machine(client));
+    for number in 0..32 {
+        let (store, file) = (Arc::clone(&store), format!("{number}"));
+        tokio::spawn(async move { store.fetch(&file.as_str().into(), None, &Arc::default()).await });
+    }
+    // all of them are there, and half of them have a place
+    tokio::task::yield_now().await;
+    let moments = ThrottleConfig { wait_get_per_call: Duration::from_millis(10), ..ThrottleConfig::default() };
+    hanging.config_mut(|config| *config = moments);
+    let began = tokio::time::Instant::now();
+    let fetch = async || store.fetch(&"a".into(), None, &Arc::default()).await;
+    assert!(matches!(fetch().await, Ok(Fetched::Missing)));
+    // those that wait find a file that answers by now, in the turns of the sixteen before them
+    assert_eq!(began.elapsed(), Duration::from_millis(120));
+    let began = tokio::time::Instant::now();
+    futures::future::join_all((0..32).map(|_| fetch())).await;
+    assert_eq!(began.elapsed(), Duration::from_millis(20));
+}

@@ -124,15 +124,19 @@ class Checkpoint:
         self.batch += 1
         began = time.time()
         self.place.put(f"offsets/{self.batch}", entry(positions))
-        self._tell(began, self.view.but(planned=dict(positions), newest_planned=self.batch))
+        view = self.view.but(planned=dict(positions), newest_planned=self.batch)
+        if any(offset < view.committed.get(at, 0) for at, offset in positions.items()):
+            # Over a log that began anew: whether Spark goes on is up to an option that the files do not tell.
+            view = view.but(restartable=frozenset({1.0, None}), problem="planned_below_committed")
+        self._tell(began, view)
 
     def commit(self) -> None:
         began = time.time()
         at = self.place.put(f"commits/{self.batch}", COMMIT)
         planned, self.before = self.view.planned, self.view.committed
-        self._tell(
-            began, self.view.but(committed=planned, planned=None, newest_committed=self.batch, committed_at=at)
-        )
+        sound = {"restartable": frozenset({1.0}), "problem": None}
+        view = self.view.but(committed=planned, planned=None, newest_committed=self.batch, committed_at=at, **sound)
+        self._tell(began, view)
         for old in range(max(self.batch - KEPT - 1, 0), self.batch - KEPT):
             self.place.delete(f"offsets/{old}")
             self.place.delete(f"commits/{old}")

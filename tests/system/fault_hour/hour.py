@@ -2,6 +2,7 @@
 
 import json
 import random
+import signal
 import threading
 import time
 from collections import Counter
@@ -147,6 +148,9 @@ class Hour:
         self.world.frozen.set()
         with self.world.turn:
             began = time.monotonic()
+        # The last one may have come while no file could be opened.
+        self.watcher.config.write()
+        self.watcher.process.child.send_signal(signal.SIGHUP)
         first = None
         wrong = ["nothing was scraped"]
         while wrong and time.monotonic() < began + RECOVERY:

@@ -32,7 +32,8 @@ def left(said: Said, world: World, retained: dict[str, float]) -> list[str]:
         want(f"checkpoint_up of {name}", said.one("checkpoint_up", *of), float(view.readable))
         if not view.readable:
             continue
-        want(f"restartable of {name}", said.one("query_restartable", *of), *view.restartable - {None})
+        in_writing = set() if view.problem == "planned_below_committed" else {None}
+        want(f"restartable of {name}", said.one("query_restartable", *of), *view.restartable - in_writing)
         for at, committed in view.committed.items():
             found += of_a_partition(said, truth, of, at, committed, retained)
     return found

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from confluent_kafka import KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import NewTopic, OffsetSpec
+from confluent_kafka.admin import NewPartitions, NewTopic, OffsetSpec
 
 from .. import written
 from ..stores import S3
@@ -314,8 +314,7 @@ class World:
             self.lives += 1
             self.latched = False
         self._insist(lambda: self.brokers.delete_topic(REBORN))
-        plain = {key.replace(".", "_"): value for key, value in settings(REBORN).items()}
-        self._insist(lambda: self.brokers.create_topic(REBORN, size, **plain))
+        self._insist(lambda: self._have(NewTopic(REBORN, size, 3, config=settings(REBORN)), size))
         with self.truth.lock:
             self.truth.disturbed.remove(gap)
             self.truth.forget_log(REBORN, began, time.time())
@@ -327,32 +326,48 @@ class World:
         return {topic for (_, topic), until in self.truth.astray.items() if until == NEVER}
 
     def _insist(self, act) -> None:
+        """However long the brokers keep it from coming about."""
         while not self.over.is_set():
             try:
                 return act()
             except (KafkaException, TimeoutError) as error:
                 if isinstance(error, KafkaException) and error.args[0].name() == "UNKNOWN_TOPIC_OR_PART":
+                    # It is deleted already.
                     return None
                 time.sleep(0.5)
 
+    def _have(self, topic: NewTopic, partitions: int) -> None:
+        """Makes it, unless an earlier try has, and fails as long as some partition has no leader."""
+        with contextlib.suppress(KafkaException):
+            self.brokers.admin.create_topics([topic], operation_timeout=60)[topic.topic].result(120)
+        if len(self.brokers.earliest(topic.topic)) != partitions:
+            raise TimeoutError(topic.topic)
+
+    def _grow(self, topic: str, partitions: int) -> None:
+        with contextlib.suppress(KafkaException):
+            self.brokers.admin.create_partitions([NewPartitions(topic, partitions)])[topic].result(30)
+        if len(self.brokers.earliest(topic)) != partitions:
+            raise TimeoutError(topic)
+
     def add_partition(self) -> None:
-        with self.turn:
-            size = self._sizes[GROWING]
-            if size >= MOST_PARTITIONS:
-                return
-            began = time.time()
-            self.brokers.add_partitions(GROWING, size + 1)
-            with self.truth.lock:
-                self.truth.disturb(GROWING, began, time.time())
-                self._sizes[GROWING] = size + 1
+        size = self._sizes[GROWING]
+        if size >= MOST_PARTITIONS:
+            return
+        began = time.time()
+        gap = (GROWING, began, NEVER)
+        self.truth.disturbed.append(gap)
+        self._insist(lambda: self._grow(GROWING, size + 1))
+        with self.truth.lock:
+            self.truth.disturbed.remove(gap)
+            self.truth.disturb(GROWING, began, time.time())
+            self._sizes[GROWING] = size + 1
 
     def begin_flood(self, partitions: int) -> str:
         """A topic of so many partitions appears, and a query that reads them all."""
         topic = f"flood-{int(time.time())}"
         self.truth.retention[topic] = NEVER
-        self.brokers.admin.create_topics(
-            [NewTopic(topic, partitions, 1, config={"retention.ms": "-1"})], operation_timeout=120
-        )[topic].result(180)
+        made = NewTopic(topic, partitions, 1, config={"retention.ms": "-1"})
+        self._insist(lambda: self._have(made, partitions))
         with self.turn, self.truth.lock:
             for partition in range(partitions):
                 self.truth.logs[topic, partition] = Still()
@@ -369,7 +384,7 @@ class World:
             self.checkpoints["flood"].hide()
             self.checkpoints["flood"].place.drop_hidden()
             self.flood = None
-        self.brokers.delete_topic(topic)
+        self._insist(lambda: self.brokers.delete_topic(topic))
         with self.truth.lock:
             for at in [at for at in self.truth.logs if at[0] == topic]:
                 del self.truth.logs[at]

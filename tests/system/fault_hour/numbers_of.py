@@ -93,6 +93,9 @@ def check_word(checker: "Checker", said: Said, one: Round, part: Part, views: li
     position = {view.committed.get(part.at) for view in views if view.readable}
     if not up or bounds is None or len(position) != 1 or None in position or len(views) != 1:
         return
+    if said.one("earliest_offset", part.cluster, part.at[0], str(part.at[1])) is None:
+        # Its leader did not answer: a loss that was seen before stays until something else is seen.
+        return
     [committed] = position
     fixed = bounds.earliest[0] == bounds.earliest[1] and bounds.latest[0] == bounds.latest[1]
     if not fixed or (part.query, part.at[0]) in checker.truth.astray or "unknown" in part.problems:

@@ -312,7 +312,8 @@ class World:
             self.truth.astray["reborn", REBORN] = NEVER
             self.truth.cause("recreated", "reborn")
             self.lives += 1
-            self.latched = False
+            # A batch that is open now was planned over the old log.
+            self.latched = self.healing = False
         self._insist(lambda: self.brokers.delete_topic(REBORN))
         self._insist(lambda: self._have(NewTopic(REBORN, size, 3, config=settings(REBORN)), size))
         with self.truth.lock:

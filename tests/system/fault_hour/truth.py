@@ -203,7 +203,8 @@ class Truth:
         with self.lock:
             changes = self.checkpoints.setdefault(query, Changes())
             before = changes.steps[-1][2].committed if changes.steps else None
-            if before != view.committed:
+            # Taking a commit back is no progress.
+            if before != view.committed and not by_hand:
                 self.moved.setdefault(query, []).append(ended)
             ended += self.second_reading if by_hand else 0.0
             replaced = bool(changes.steps) and changes.now.query_id != view.query_id

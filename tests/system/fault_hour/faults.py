@@ -332,11 +332,17 @@ class Storm:
         return None
 
     def _happen(self, fault: Fault, lasts: float, until: float) -> None:
+        hindered = None
         try:
             self.told.append((time.time(), f"{fault.kind}, {lasts:.1f} s"))
+            if fault.hits in ("brokers", "main", "named", "flood"):
+                hindered = [time.time(), float("inf")]
+                self.stage.world.truth.hindered.append(hindered)
             with fault.happen(self.stage):
                 self.counts[fault.kind] += 1
                 time.sleep(min(lasts, max(until - time.monotonic(), 1.0)))
             self.told.append((time.time(), f"{fault.kind}: over"))
         except Exception as error:  # noqa: BLE001 - told at the end, in the main thread
             self.failures.append(f"{fault.kind}: {error!r}")
+        if hindered:
+            hindered[1] = time.time()

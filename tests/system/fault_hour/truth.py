@@ -185,6 +185,8 @@ class Truth:
         self.astray: dict[tuple[str, str], float] = {}
         self.clock: list[tuple[float, float]] = [(0.0, 0.0)]
         self.outages: list[Outage] = []
+        # When brokers and ways to them were hit: look-ups by time may not have come to their end in time.
+        self.hindered: list[list[float]] = []
         # What ever happened: to a query, a topic, a cluster, or to the watcher.
         self.causes: set[tuple[str, str]] = set()
 
@@ -261,6 +263,10 @@ class Truth:
     def was_out(self, what: str, start: float, end: float) -> bool:
         """Whether it could not be read all through this time."""
         return any(one.what == what and one.began < start and one.ended > end for one in self.outages)
+
+    def is_hindered(self, start: float, end: float) -> bool:
+        """Whether anything hit the brokers, or has just done so."""
+        return any(began <= end and ended + 30 >= start for began, ended in self.hindered)
 
     def has_cause(self, what: str, whose: str = "") -> bool:
         return (what, whose) in self.causes

@@ -242,6 +242,12 @@ fn finish(
     if !whole.blind {
         memory.state = Some(state);
         memory.conditions.clone_from(&conditions);
+    } else if whole.unreadable.is_none() {
+        if whole.stalled {
+            memory.conditions.insert(Condition::Stalled);
+        } else {
+            memory.conditions.remove(&Condition::Stalled);
+        }
     }
     verdict.conditions = conditions;
     (verdict, memory)

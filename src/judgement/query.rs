@@ -35,8 +35,10 @@ pub(super) fn state(
     } else {
         QueryState::Idle
     });
+    // Whether a query stalls is told by its checkpoint, and by what was remembered of one that was not read.
+    let outlasts = |last: &QueryState| !matches!(last, QueryState::Superseded | QueryState::Stalled);
     if whole.blind
-        && let Some(last) = memory.state.filter(|last| *last != QueryState::Superseded)
+        && let Some(last) = memory.state.filter(outlasts)
     {
         state = state.min(last);
         conditions.extend(memory.conditions.iter().filter(|condition| keeps(**condition)));

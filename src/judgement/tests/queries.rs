@@ -210,6 +210,21 @@ fn a_blind_round_keeps_the_worse_of_its_last_state_and_unknown() {
 }
 
 #[test]
+fn progress_ends_a_stall_also_while_the_cluster_is_not_read() {
+    let mut story = told(world(100, 0, 200), |world| {
+        world.age(0, 100, 0).round(30);
+        world.round(200);
+        world.unread_cluster();
+    });
+    assert_eq!(story.clone().round(30).state, QueryState::Stalled, "nothing moved");
+    story.commit(8, &[(0, 150)]);
+    check(story.clone(), (QueryState::Unknown, &[Condition::Unknown]));
+    story.round(30);
+    story.unread_checkpoint();
+    check(story, (QueryState::Unreadable, &[Condition::Unreadable, Condition::Unknown]));
+}
+
+#[test]
 fn one_unread_partition_of_many_keeps_the_risk_it_had() {
     let mut story = world(100, 0, 200);
     story.commit(8, &[(0, 100), (1, 10)]).bounds(1, 0, 10).age(0, 100, 2000).round(30);

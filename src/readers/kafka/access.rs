@@ -138,6 +138,28 @@ impl Current {
         Arc::clone(&held.connection)
     }
 
+    /// Another client, since a call to the one that there is does not end. That one is left to whoever waits in it.
+    /// For threads that may wait.
+    pub(super) fn another(&self) -> Arc<Connection> {
+        let opened = self.source.read().map_err(OpenError::from).and_then(|access| {
+            let made_from = fingerprint(&access);
+            let connection = open(&self.cluster, &self.bootstrap_servers, access, &self.requests)?;
+            Ok(Held { connection, made_from, trouble: None })
+        });
+        match opened {
+            Ok(newer) => {
+                let connection = Arc::clone(&newer.connection);
+                *self.held() = newer;
+                connection
+            }
+            Err(error) => {
+                let error = with_causes(&error);
+                tracing::warn!(target: "kafka", cluster = self.cluster, error, "no other client could be made");
+                self.connection()
+            }
+        }
+    }
+
     fn renewed(&self, made_from: [u8; 32]) -> Result<Option<Held>, OpenError> {
         let access = self.source.read()?;
         let fingerprint = fingerprint(&access);
@@ -218,6 +240,9 @@ mod tests {
         *secret.lock().unwrap() = Some("second".to_owned());
         let second = current.connection();
         assert!(!Arc::ptr_eq(&first, &second));
+        let third = current.another();
+        assert!(!Arc::ptr_eq(&second, &third), "the second one hangs");
+        assert!(Arc::ptr_eq(&third, &current.connection()));
         second.count("metadata");
         assert_eq!(current.requests().counted(), first.requests.counted(), "requests are counted on");
     }

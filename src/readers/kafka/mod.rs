@@ -12,13 +12,14 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use tokio::sync::{Mutex, oneshot};
+use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 
 use self::access::Current;
 use self::client::Connection;
 use self::clocks::OurClock;
 use self::memory::Memory;
+use self::turns::Turns;
 use super::{AgeRequest, BrokerReader, FirstSince, WantedTopic};
 use crate::measures::{Moment, Offset, Reason, TopicName, TopicPartition, Unread};
 use crate::retention::{Age, ClusterReading, Limits};
@@ -43,6 +44,7 @@ mod properties;
 mod times;
 mod tokens;
 mod topics;
+mod turns;
 mod words;
 
 pub use access::{Access, AccessError, AccessSource};
@@ -85,8 +87,7 @@ pub struct KafkaReader {
     cluster: String,
     clock_skew: Duration,
     current: Arc<Current>,
-    /// What is remembered between passes. Who holds it has the turn.
-    memory: Arc<Mutex<Memory>>,
+    turns: Turns,
 }
 
 impl fmt::Debug for KafkaReader {
@@ -105,13 +106,9 @@ impl KafkaReader {
     /// When a secret cannot be read, a property is forbidden or refused, or the system has no thread left.
     pub fn open(options: KafkaOptions) -> Result<Self, OpenError> {
         let current = Current::open(&options.cluster, &options.bootstrap_servers, options.access)?;
-        let memory = Memory::new(options.cluster.clone(), options.retention_overrides);
-        Ok(Self {
-            cluster: options.cluster,
-            clock_skew: options.clock_skew,
-            current: Arc::new(current),
-            memory: Arc::new(Mutex::new(memory)),
-        })
+        let turns = Turns::new(options.cluster.clone(), options.retention_overrides);
+        let (cluster, clock_skew) = (options.cluster, options.clock_skew);
+        Ok(Self { cluster, clock_skew, current: Arc::new(current), turns })
     }
 
     /// How many look-ups by time were made since the start, one for each partition that was asked for.
@@ -127,13 +124,19 @@ impl KafkaReader {
         work: impl FnOnce(&Connection, &mut Memory, Instant) -> T + Send + 'static,
     ) -> Result<T, Unread> {
         let until = Instant::now() + deadline;
-        let turn = timeout_at(until, Arc::clone(&self.memory).lock_owned()).await;
-        let mut memory = turn.map_err(|_| Unread::new(Reason::Overrun, "the pass before this one still runs"))?;
+        let Ok(mut turn) = timeout_at(until, self.turns.take(until)).await else {
+            if self.turns.pass_over_the_hanging() {
+                let cluster = &self.cluster;
+                tracing::warn!(target: "kafka", cluster, "a call to the client does not end; another client takes its place");
+            }
+            return Err(Unread::new(Reason::Overrun, "the pass before this one still runs"));
+        };
         let current = Arc::clone(&self.current);
         let (tell, told) = oneshot::channel();
         let spawned = thread::Builder::new().name("kafka-pass".to_owned()).spawn(move || {
-            let answer = work(&current.connection(), &mut memory, until);
-            drop(memory);
+            let connection = if turn.wants_another_client() { current.another() } else { current.connection() };
+            let answer = work(&connection, &mut turn.memory, until);
+            drop(turn);
             if tell.send(answer).is_err() {
                 tracing::debug!(target: "kafka", "nobody waits for this pass any more");
             }

@@ -1,0 +1,218 @@
+"""The fault hour's checker: what is true passes, and every kind of lie is found."""
+
+import pytest
+
+from .fault_hour.afterwards import check_gaps, judge_deadlines
+from .fault_hour.checker import Checker
+from .fault_hour.exposition import Said
+from .fault_hour.truth import Outage, Ranges, Sight, Truth, View
+
+AT = ("orders", 0)
+NOW = 1_000_000.0
+OF = 'query="q",kafka_cluster="main"'
+PLACE = f'{OF},topic="orders",partition="0"'
+LOG = 'kafka_cluster="main",topic="orders",partition="0"'
+# A round that read between 998 and 999 and found 60 of 100 offsets read, and the first 20 deleted; an hour is kept.
+TRUE = {
+    'cluster_up{kafka_cluster="main"}': 1,
+    'cluster_polls_total{kafka_cluster="main"}': 7,
+    'cluster_poll_last_attempt_timestamp_seconds{kafka_cluster="main"}': NOW - 2,
+    'cluster_poll_last_success_timestamp_seconds{kafka_cluster="main"}': NOW - 1,
+    'cluster_poll_duration_seconds{kafka_cluster="main"}': 1,
+    f"earliest_offset{{{LOG}}}": 20,
+    f"latest_offset{{{LOG}}}": 100,
+    'topic_retention_seconds{kafka_cluster="main",topic="orders"}': 3600,
+    f"checkpoint_up{{{OF}}}": 1,
+    f"committed_offset{{{PLACE}}}": 60,
+    f"headroom_offsets{{{PLACE}}}": 40,
+    f"lag_offsets{{{PLACE}}}": 40,
+    f"lost_offsets{{{PLACE}}}": 0,
+    f"possibly_lost_offsets{{{PLACE}}}": 0,
+    f"deletion_deadline_timestamp_seconds{{{PLACE}}}": NOW + 3095,
+    f"oldest_unread_timestamp_seconds{{{PLACE}}}": NOW - 500,
+    f"retention_remaining_ratio{{{PLACE}}}": 3096 / 3600,
+    f'query_state{{{OF},state="behind"}}': 1,
+    f'query_state{{{OF},state="lost"}}': 0,
+    f'query_condition{{{OF},condition="lost"}}': 0,
+    f'query_condition{{{OF},condition="stalled"}}': 0,
+    f"query_newest_planned_batch{{{OF}}}": 3,
+    f"query_newest_committed_batch{{{OF}}}": 3,
+    f"query_restartable{{{OF}}}": 1,
+    f"query_last_commit_timestamp_seconds{{{OF}}}": NOW - 30,
+    f'query_topic_partitions{{{OF},topic="orders",state="behind"}}': 1,
+    f'query_topic_partitions{{{OF},topic="orders",state="caught_up"}}': 0,
+    f'query_topic_lag_offsets{{{OF},topic="orders"}}': 40,
+    f'query_topic_committed_offsets{{{OF},topic="orders"}}': 60,
+    f'query_topic_lost_offsets{{{OF},topic="orders"}}': 0,
+    f'query_topic_possibly_lost_offsets{{{OF},topic="orders"}}': 0,
+    f'query_topic_headroom_offsets{{{OF},topic="orders"}}': 40,
+    f'query_topic_deletion_deadline_timestamp_seconds{{{OF},topic="orders"}}': NOW + 3095,
+    f'query_topic_oldest_unread_timestamp_seconds{{{OF},topic="orders"}}': NOW - 500,
+    f'query_topic_offsets_lost_total{{{OF},topic="orders",certainty="certain"}}': 0,
+}
+
+
+def truth() -> Truth:
+    it = Truth()
+    it.retention["orders"] = 3600.0
+    it.write("q", NOW - 40, NOW - 30, View({AT: 60}, None, 3, 3, NOW - 30, "id"))
+    for when in (NOW - 20, NOW + 1):
+        it.see(AT, Sight(when, when + 0.1, 20, 100))
+    it.logs[AT].stamps = {offset: NOW - 560 + offset for offset in range(100)}
+    return it
+
+
+def said(changes: dict, at: float = NOW) -> Said:
+    lines = {**TRUE, **changes}
+    text = "".join(f"brinkwatch_{series} {value}\n" for series, value in lines.items() if value is not None)
+    return Said(text, at - 0.1, at)
+
+
+def found(changes: dict, it: Truth | None = None, at: float = NOW) -> set[str]:
+    checker = Checker(it or truth(), stale_after=8, stall_after=60)
+    checker.judge(said(changes, at))
+    return {one.family for one in checker.wrong}
+
+
+def test_what_is_true_passes():
+    assert found({}) == set()
+
+
+LIES = {
+    "a committed offset that never was": ({f"committed_offset{{{PLACE}}}": 61}, "committed_offset"),
+    "a batch that never was": ({f"query_newest_committed_batch{{{OF}}}": 4}, "query_newest_committed_batch"),
+    "a plan that never was": ({f"planned_offset{{{PLACE}}}": 70}, "planned_offset"),
+    "an earliest that is too low": ({f"earliest_offset{{{LOG}}}": 19}, "earliest_offset"),
+    "a latest that is too high": ({f"latest_offset{{{LOG}}}": 101}, "latest_offset"),
+    "one unread offset too few": ({f"lag_offsets{{{PLACE}}}": 39}, "lag_offsets"),
+    "headroom that is one off": ({f"headroom_offsets{{{PLACE}}}": 41}, "headroom_offsets"),
+    "a loss that never was": ({f"lost_offsets{{{PLACE}}}": 1}, "lost_offsets"),
+    "a loss that is counted": (
+        {f'query_topic_offsets_lost_total{{{OF},topic="orders",certainty="certain"}}': 1},
+        "query_topic_offsets_lost_total",
+    ),
+    "a problem that never was": ({f'partition_problem{{{PLACE},problem="lost"}}': 1}, "verdict"),
+    "a deadline that is too late": (
+        {f"deletion_deadline_timestamp_seconds{{{PLACE}}}": NOW + 3095.1}, "deadline",
+    ),
+    "a deadline that gives away too much": ({f"deletion_deadline_timestamp_seconds{{{PLACE}}}": NOW + 3050}, "deadline"),
+    "a share that does not fit its deadline": (
+        {f"retention_remaining_ratio{{{PLACE}}}": 0.87}, "retention_remaining_ratio",
+    ),
+    "an age that is overstated": ({f"oldest_unread_timestamp_seconds{{{PLACE}}}": NOW - 501}, "oldest_unread"),
+    "another retention": (
+        {'topic_retention_seconds{kafka_cluster="main",topic="orders"}': 7200}, "topic_retention_seconds",
+    ),
+    "a sum that is none": (
+        {f'query_topic_lag_offsets{{{OF},topic="orders"}}': 41}, "query_topic_lag_offsets",
+    ),
+    "a sum that is absent": (
+        {f'query_topic_committed_offsets{{{OF},topic="orders"}}': None}, "query_topic_committed_offsets",
+    ),
+    "a partition in the wrong state": (
+        {
+            f'query_topic_partitions{{{OF},topic="orders",state="behind"}}': 0,
+            f'query_topic_partitions{{{OF},topic="orders",state="caught_up"}}': 1,
+        },
+        "partitions by state",
+    ),
+    "a query that is called lost": (
+        {f'query_state{{{OF},state="lost"}}': 1, f'query_state{{{OF},state="behind"}}': 0}, "query_state",
+    ),
+    "two states at once": ({f'query_state{{{OF},state="lost"}}': 1}, "query_state"),
+    "a stall that never was": ({f'query_condition{{{OF},condition="stalled"}}': 1}, "query_condition"),
+    "a restart that would not fail": ({f"query_restartable{{{OF}}}": 0}, "query_restartable"),
+    "a commit at another time": (
+        {f"query_last_commit_timestamp_seconds{{{OF}}}": NOW - 31}, "query_last_commit_timestamp_seconds",
+    ),
+    "a poll in the future": (
+        {'cluster_poll_last_attempt_timestamp_seconds{kafka_cluster="main"}': NOW + 1}, "poll times",
+    ),
+    "numbers of a cluster that is away": ({'cluster_up{kafka_cluster="main"}': 0}, "up"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_lie_is_found(lie):
+    changes, family = LIES[lie]
+    assert family in found(changes)
+
+
+def test_a_loss_that_is_kept_quiet_is_found():
+    it = truth()
+    it.logs[AT].sights = [Sight(when, when + 0.1, 70, 100) for when in (NOW - 20, NOW + 1)]
+    quiet = {f"earliest_offset{{{LOG}}}": 70, f"headroom_offsets{{{PLACE}}}": -10, f"lag_offsets{{{PLACE}}}": 30}
+    assert {"verdict", "lost_offsets"} <= found(quiet, it)
+
+
+def test_a_number_of_an_earlier_round_is_found_once_the_round_is_over():
+    it = truth()
+    it.write("q", NOW - 10, NOW - 10, View({AT: 80}, None, 4, 4, NOW - 10, "id"))
+    assert "committed_offset" in found({}, it)
+
+
+def test_a_number_that_was_true_while_the_round_read_passes():
+    it = truth()
+    it.write("q", NOW - 1.5, NOW - 1.5, View({AT: 80}, None, 4, 4, NOW - 1.5, "id"))
+    assert found({}, it) == set()
+
+
+def test_values_that_outlive_their_time_are_found():
+    it = truth()
+    it.see(AT, Sight(NOW + 30, NOW + 30, 20, 100))
+    assert "staleness" in found({}, it, at=NOW + 15)
+
+
+def test_a_store_that_was_out_can_not_have_been_read():
+    it = truth()
+    it.outages.append(Outage("checkpoint q", NOW - 10, NOW + 10))
+    assert "checkpoint_up" in found({}, it)
+
+
+def test_a_counter_that_falls_or_vanishes_is_found():
+    for value in (6, None):
+        checker = Checker(truth(), stale_after=8, stall_after=60)
+        checker.judge(said({}))
+        checker.judge(said({'cluster_polls_total{kafka_cluster="main"}': value}))
+        assert {one.family for one in checker.wrong} == {"counters"}
+
+
+def test_a_deadline_after_the_deletion_is_found():
+    it = truth()
+    checker = Checker(it, stale_after=8, stall_after=60)
+    checker.judge(said({}))
+    it.see(AT, Sight(NOW + 3000, NOW + 3000.1, 70, 100))
+    judge_deadlines(checker)
+    assert {one.family for one in checker.wrong} == {"deadline before the deletion"}
+
+
+def gap(start: int, end: int, certainty: str = "certain") -> dict:
+    return {
+        "stream_name": "q", "topic": "orders", "partition": 0, "certainty": certainty,
+        "missing_from_offset": start, "missing_to_offset_exclusive": end,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("records", "wrong"),
+    [
+        ([gap(60, 90)], 0),
+        ([gap(60, 80), gap(80, 90, "possible")], 0),
+        ([gap(50, 90)], 1),
+        ([gap(60, 80)], 1),
+        ([], 1),
+        ([gap(60, 80), gap(70, 90)], 1),
+    ],
+)
+def test_records_of_gaps_are_held_against_what_was_deleted_unread(records, wrong):
+    it = truth()
+    it.see(AT, Sight(NOW + 3, NOW + 3, 90, 100))
+    checker = Checker(it, stale_after=8, stall_after=60)
+    check_gaps(checker, NOW + 5, records, looked_at=NOW + 4)
+    assert len(checker.wrong) == wrong, checker.wrong
+
+
+def test_ranges_merge_and_tell_what_they_lack():
+    ranges = Ranges([(0, 5), (10, 15), (5, 8)])
+    assert ranges.ranges == [(0, 8), (10, 15)] and ranges.size() == 13
+    assert ranges.missing(6, 20) == [(8, 10), (15, 20)]

@@ -4,6 +4,7 @@ mod access;
 mod door;
 mod fleet;
 mod kept;
+mod ledger;
 mod looks;
 mod loops;
 mod reload;
@@ -32,7 +33,7 @@ use crate::alerts;
 use crate::commands::Ended;
 use crate::commands::rules::inputs as alert_inputs;
 use crate::config::{Config, effective_toml};
-use crate::ledger::{FileLedger, Health, Ledger, MemoryLedger, OpenError, Opened};
+use crate::ledger::{DatabaseLedger, Health, Ledger, MemoryLedger, Opened};
 use crate::measures::Moment;
 use crate::metrics::snapshot::DiscoveryRound;
 use crate::process::clock;
@@ -43,6 +44,7 @@ use crate::shard::Shard;
 use crate::web::{self, Access, RulesFormat, Settings, Sources, WebState};
 
 pub use door::door;
+pub use ledger::{LedgerSecretError, ledger_place};
 pub use looks::with_found;
 pub use reload::ReloadError;
 pub use stores::{StoreSecretError, store_settings};
@@ -145,11 +147,12 @@ pub async fn start(config: Config, options: Vec<String>, shard: Shard) -> anyhow
 }
 
 /// The ledger as configured, with its writer at work.
-async fn open_ledger(config: &Config, loops: &mut Loops) -> Result<(Arc<dyn Ledger>, Health), OpenError> {
-    let Some(folder) = &config.state_dir else {
+async fn open_ledger(config: &Config, loops: &mut Loops) -> anyhow::Result<(Arc<dyn Ledger>, Health)> {
+    let cannot_be_had = || Ended::with(ExitCode::Configuration, "the configuration asks for what cannot be had");
+    let Some(place) = ledger_place(config).with_context(cannot_be_had)? else {
         return Ok((Arc::new(MemoryLedger::default()), Health { persistent: false, up: true }));
     };
-    let Opened { ledger, health, writer } = FileLedger::open(folder).await?;
+    let Opened { ledger, health, writer } = DatabaseLedger::open(place).await?;
     loops.keep(writer);
     Ok((Arc::new(ledger), health))
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use brinkwatch::judgement::{Certainty, QueryMemory};
-use brinkwatch::ledger::{FileLedger, Finding, Ledger, RecoveryStatus, RoundNotes, Written};
+use brinkwatch::ledger::{DatabaseLedger, Finding, Ledger, RecoveryStatus, RoundNotes, Written};
 use brinkwatch::measures::Moment;
 use serde_json::Value;
 
@@ -60,7 +60,7 @@ async fn a_person_looks_at_a_gap_settles_it_and_acknowledges_a_state_while_the_d
     let folder = tempfile::tempdir().unwrap();
     refused(&gaps(folder.path(), &["list"]), 3, "there is no ledger at");
 
-    let opened = FileLedger::open(folder.path()).await.unwrap();
+    let opened = DatabaseLedger::open(folder.path()).await.unwrap();
     tokio::spawn(opened.writer);
     let memories = BTreeMap::from([("orders".to_owned(), QueryMemory::default())]);
     let round = RoundNotes {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use brinkwatch::measures::{Moment, Offset, Reason, TopicName, TopicPartition};
 use brinkwatch::readers::kafka::{KafkaOptions, KafkaReader};
 use brinkwatch::readers::{AgeRequest, BrokerReader, WantedTopic};
-use brinkwatch::retention::{Age, ClusterReading, Limits, TopicReading, TopicSight};
+use brinkwatch::retention::{Ability, Age, ClusterReading, Limits, TopicReading, TopicSight, Unproved};
 use rdkafka::ClientConfig;
 use rdkafka::mocking::MockCluster;
 use rdkafka::producer::{BaseProducer, BaseRecord, DefaultProducerContext, Producer};
@@ -20,6 +20,7 @@ use tokio::time::Instant;
 
 type Mock = MockCluster<'static, DefaultProducerContext>;
 
+const NOW: Moment = Moment::from_millis(1_800_000_000_000);
 const SECONDS_20: Duration = Duration::from_secs(20);
 
 fn run<T>(future: impl Future<Output = T>) -> T {
@@ -33,6 +34,7 @@ fn options(bootstrap_servers: &str) -> KafkaOptions {
         bootstrap_servers: bootstrap_servers.to_owned(),
         access: BTreeMap::new().into(),
         retention_overrides: BTreeMap::from([(TopicName::from("by-hand"), short)]),
+        clock_skew: Duration::from_secs(5),
     }
 }
 
@@ -55,7 +57,7 @@ fn produce(mock: &Mock, topic: &str, partition: i32, count: usize) {
 }
 
 fn topics(reader: &KafkaReader, names: &[&str]) -> ClusterReading {
-    run(reader.topics(&wanted(names), SECONDS_20)).unwrap()
+    run(reader.topics(&wanted(names), NOW, SECONDS_20)).unwrap()
 }
 
 fn seen<'a>(reading: &'a ClusterReading, name: &str) -> &'a TopicReading {
@@ -129,9 +131,19 @@ fn without_look_ups_by_time_nothing_is_proved() {
         bounds: *orders.partitions[&0].as_ref().unwrap(),
         retention: Some(Duration::from_secs(60)),
     };
-    let now = Moment::from_millis(1_800_000_000_000);
-    let ages = run(reader.ages(std::slice::from_ref(&request), now, SECONDS_20));
+    assert!(reading.unproved.is_empty(), "nobody has searched yet");
+    let ages = run(reader.ages(std::slice::from_ref(&request), NOW, SECONDS_20));
+    assert_eq!(ages[&(request.partition.clone(), request.committed)], Age::default());
+    // From now on it is known, and costs nothing for a while.
+    let reading = topics(&reader, &["orders"]);
+    assert_eq!(reading.unproved[&request.partition], Unproved::NothingFound);
+    assert_eq!(reading.abilities.get(Ability::LookUpsByTime), Some(false));
+    assert_eq!(reading.abilities.get(Ability::TopicIds), Some(true));
+    let before = reader.look_ups();
+    let ages = run(reader.ages(std::slice::from_ref(&request), NOW, SECONDS_20));
     assert_eq!(ages[&(request.partition, request.committed)], Age::default());
+    topics(&reader, &["orders"]);
+    assert_eq!(reader.look_ups(), before);
 }
 
 #[test]
@@ -207,7 +219,7 @@ fn a_cluster_that_can_not_be_reached_says_why_and_in_time() {
     let check = |bootstrap: &str, seconds: u64, reasons: &[Reason]| {
         let reader = KafkaReader::open(options(bootstrap)).unwrap();
         let began = Instant::now();
-        let unread = run(reader.topics(&wanted(&["orders"]), Duration::from_secs(seconds))).unwrap_err();
+        let unread = run(reader.topics(&wanted(&["orders"]), NOW, Duration::from_secs(seconds))).unwrap_err();
         assert!(reasons.contains(&unread.reason), "{bootstrap}: {unread}");
         assert!(!unread.detail.is_empty());
         assert!(began.elapsed() < Duration::from_secs(seconds + 2), "{bootstrap}: {:?}", began.elapsed());
@@ -234,10 +246,10 @@ fn a_reader_whose_broker_hangs_is_dropped_at_once() {
     mock.broker_round_trip_time(1, Duration::from_secs(60)).unwrap();
     let began = Instant::now();
     run(async {
-        let pass = reader.topics(&wanted(&["orders"]), SECONDS_20);
+        let pass = reader.topics(&wanted(&["orders"]), NOW, SECONDS_20);
         assert!(tokio::time::timeout(Duration::from_millis(300), pass).await.is_err());
         // The abandoned pass still has the turn.
-        let late = reader.topics(&wanted(&["orders"]), Duration::from_millis(200)).await;
+        let late = reader.topics(&wanted(&["orders"]), NOW, Duration::from_millis(200)).await;
         assert_eq!(late.unwrap_err().reason, Reason::Overrun);
     });
     drop(reader);

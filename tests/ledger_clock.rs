@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use brinkwatch::ledger::{Desk, FileLedger, Ledger};
+use brinkwatch::ledger::{DatabaseLedger, Desk, Ledger};
 use brinkwatch::measures::Moment;
 use brinkwatch::process::clock::Clock;
 use brinkwatch::retention::{Age, TopicId};
@@ -39,7 +39,7 @@ struct Daemon {
 
 impl Daemon {
     async fn start(folder: &Path, truth: &Arc<Truth>) -> Self {
-        let opened = FileLedger::open(folder).await.unwrap();
+        let opened = DatabaseLedger::open(folder).await.unwrap();
         let seen = Arc::clone(truth);
         let bounds = move || {
             let log = [(seen.earliest.load(Ordering::Relaxed), 1000), (0, 500)];

@@ -1,5 +1,6 @@
 //! Killed at random moments of two hundred rounds, while losses go on: the ledger opens, holds every gap that was ever
-//! visible on `/metrics`, and none twice.
+//! visible on `/metrics`, and none twice. In a file, or in the PostgreSQL that `BRINKWATCH_TEST_POSTGRES` names: then for
+//! fewer rounds.
 //!
 //! No test harness: the same program is the daemon that is killed, when it finds a folder in its environment.
 
@@ -9,13 +10,13 @@ mod simulated;
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use brinkwatch::ledger::{Desk, FileLedger, Gap, Ledger};
+use brinkwatch::ledger::{DatabaseLedger, Desk, Gap, Ledger, Place, Server};
 use brinkwatch::measures::Moment;
 use brinkwatch::process::clock::{self, Clock};
 use brinkwatch::retention::{Age, TopicId};
@@ -27,7 +28,8 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-const FOLDER: &str = "LEDGER_KILL_FOLDER";
+const PLACE: &str = "LEDGER_KILL_PLACE";
+const NAMED: &str = "BRINKWATCH_TEST_POSTGRES";
 const BEGAN: &str = "LEDGER_KILL_BEGAN";
 const NAME: &str = "after_a_kill_at_any_moment_every_gap_that_was_visible_is_there_once";
 const ROUNDS: usize = 200;
@@ -39,8 +41,8 @@ const PATIENCE: Duration = Duration::from_secs(150);
 type Totals = BTreeMap<(String, String), i64>;
 
 fn main() {
-    if let Ok(folder) = std::env::var(FOLDER) {
-        return Runtime::new().unwrap().block_on(rounds_until_killed(&PathBuf::from(folder)));
+    if let Ok(place) = std::env::var(PLACE) {
+        return Runtime::new().unwrap().block_on(rounds_until_killed(&place_of(&place)));
     }
     let asked: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     let chosen = asked.is_empty() || asked.iter().any(|part| NAME.contains(part.as_str()));
@@ -51,9 +53,17 @@ fn main() {
     println!("\ntest result: ok. {} passed; 0 failed; 0 ignored; 0 measured", u8::from(chosen));
 }
 
+/// A folder, or the URL of a database.
+fn place_of(text: &str) -> Place {
+    if text.starts_with("postgres") {
+        return Place::Server(Server::new(text, "here:9917", None));
+    }
+    Place::Folder(PathBuf::from(text))
+}
+
 /// The log starts of both topics move on by one offset each millisecond, whoever asks and however often. The query of
 /// `orders` stands still. The one of `returns` skips ahead three times a second and is overtaken again.
-async fn rounds_until_killed(folder: &Path) {
+async fn rounds_until_killed(place: &Place) {
     let began = Moment::from_millis(std::env::var(BEGAN).unwrap().parse().unwrap());
     let passed = move || i64::try_from(clock::now().since(began).as_millis()).unwrap();
     let bounds = move || {
@@ -67,7 +77,7 @@ async fn rounds_until_killed(folder: &Path) {
         let batch = u64::try_from(skips).unwrap();
         Ok(simulated::checkpoint(batch, began, &[("orders", &[0]), ("returns", &[skips * 300 + 150])]))
     });
-    let opened = FileLedger::open(folder).await.unwrap();
+    let opened = DatabaseLedger::open(place).await.unwrap();
     tokio::spawn(opened.writer);
     let board = Arc::new(Board::default());
     let target = simulated::target(brokers, vec![simulated::query("orders", checkpoint)], Duration::from_millis(15));
@@ -113,9 +123,9 @@ struct Life {
 }
 
 /// Lets the rounds go on for a while, kills them, and answers with what was visible.
-fn live(folder: &Path, began: Moment, lasts: Duration) -> Life {
+fn live(place: &str, began: Moment, lasts: Duration) -> Life {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .env(FOLDER, folder)
+        .env(PLACE, place)
         .env(BEGAN, began.millis().to_string())
         .stdout(Stdio::piped())
         .spawn()
@@ -141,12 +151,16 @@ fn live(folder: &Path, began: Moment, lasts: Duration) -> Life {
 
 fn every_gap_is_there_once() {
     let folder = tempfile::tempdir().unwrap();
+    let named = std::env::var(NAMED).ok();
+    let (least_rounds, least_kills) = if named.is_some() { (60, 15) } else { (ROUNDS, FEWEST_KILLS) };
+    let text = named.unwrap_or_else(|| folder.path().display().to_string());
+    let place = place_of(&text);
     let runtime = Runtime::new().unwrap();
     let (began, started) = (clock::now(), Instant::now());
     let (mut seen, mut rounds, mut kills, mut random) = (Totals::new(), 0, 0, 7_u64);
-    while rounds < ROUNDS || kills < FEWEST_KILLS {
+    while rounds < least_rounds || kills < least_kills {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let life = live(folder.path(), began, Duration::from_millis(15 + (random >> 33) % 220));
+        let life = live(&text, began, Duration::from_millis(15 + (random >> 33) % 220));
         (rounds, kills) = (rounds + life.rounds, kills + 1);
         assert!(started.elapsed() < PATIENCE, "{rounds} rounds in {kills} lives");
         for (what, total) in life.visible {
@@ -155,35 +169,35 @@ fn every_gap_is_there_once() {
             *known = total;
         }
         if seen.values().any(|total| *total > 0) {
-            runtime.block_on(check(folder.path(), &seen, kills));
+            runtime.block_on(check(&place, &seen, kills));
         }
     }
     let kinds = seen.values().filter(|total| **total > 0).count();
     assert!(kinds >= 3, "both certainties were at work: {seen:?}");
     let memory = runtime.block_on(async {
-        let opened = FileLedger::open(folder.path()).await.unwrap();
+        let opened = DatabaseLedger::open(&place).await.unwrap();
         let writer = tokio::spawn(opened.writer);
         let memory = opened.ledger.load("main").await.memories;
         drop(opened.ledger);
         writer.await.unwrap();
         memory
     });
-    let gaps = runtime.block_on(gaps(folder.path()));
+    let gaps = runtime.block_on(gaps(&place));
     for (topic, known) in &memory["orders"].topics {
         for (certainty, counted) in &known.lost_total {
             let recorded = recorded(&gaps, topic, certainty.label());
             assert_eq!(i64::try_from(*counted).unwrap(), recorded, "counter and records of {topic} tell the same");
         }
     }
-    println!("{rounds} rounds, {kills} kills, {} records, {:?}", gaps.len(), started.elapsed());
+    println!("{place}: {rounds} rounds, {kills} kills, {} records, {:?}", gaps.len(), started.elapsed());
 }
 
-async fn gaps(folder: &Path) -> Vec<Gap> {
-    Desk::open_to_read(folder).await.unwrap().gaps().await.unwrap()
+async fn gaps(place: &Place) -> Vec<Gap> {
+    Desk::open_to_read(place).await.unwrap().gaps().await.unwrap()
 }
 
-async fn check(folder: &Path, seen: &Totals, life: usize) {
-    let mut gaps = gaps(folder).await;
+async fn check(place: &Place, seen: &Totals, life: usize) {
+    let mut gaps = gaps(place).await;
     for ((topic, certainty), visible) in seen {
         let recorded = recorded(&gaps, topic, certainty);
         assert!(

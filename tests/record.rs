@@ -15,7 +15,9 @@ use brinkwatch::process::clock::Clock;
 use brinkwatch::readers::stores::CheckpointStore;
 use brinkwatch::readers::{AgeRequest, BrokerReader, FirstSince, WantedTopic};
 use brinkwatch::replay::{Recorder, parse, play};
-use brinkwatch::retention::{Age, ClusterReading, Limits, PartitionReading, TopicId, TopicReading, TopicSight};
+use brinkwatch::retention::{
+    Age, ClusterReading, Limits, PartitionReading, TopicId, TopicReading, TopicSight, Unproved,
+};
 use brinkwatch::rounds::{ClusterState, ClusterTarget, QueryTarget, once};
 use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
@@ -30,7 +32,7 @@ const TOPIC: &str = "secret-orders";
 struct Told(Mutex<Option<ClusterReading>>);
 
 impl BrokerReader for Told {
-    fn topics(&self, _: &[WantedTopic], _: Duration) -> BoxFuture<'_, Result<ClusterReading, Unread>> {
+    fn topics(&self, _: &[WantedTopic], _: Moment, _: Duration) -> BoxFuture<'_, Result<ClusterReading, Unread>> {
         let told = self.0.lock().unwrap().clone();
         ready(told.ok_or_else(|| Unread::new(Reason::TimedOut, "no answer"))).boxed()
     }
@@ -100,6 +102,10 @@ fn cluster(id: u8, earliest: i64, latest: i64) -> ClusterReading {
     ClusterReading {
         cluster_id: Some("secret-cluster".to_owned()),
         topics: BTreeMap::from([(TopicName::from(TOPIC), TopicSight::Seen(topic))]),
+        unproved: BTreeMap::from([(
+            TopicPartition::new(&TopicName::from(TOPIC), 0),
+            Unproved::FastClock { broker: 2, by: Duration::from_secs(7) },
+        )]),
         ..ClusterReading::default()
     }
 }

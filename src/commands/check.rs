@@ -12,6 +12,7 @@ use clap::Args;
 
 use self::answer::QueryAnswer;
 use super::config::ConfigSource;
+use super::ledger;
 use super::look::{again, look};
 use super::output::OutputFormat;
 use super::targets::{Asked, ByHand};
@@ -51,8 +52,9 @@ pub async fn run(args: &CheckArgs, out: &mut dyn Write) -> anyhow::Result<ExitCo
     let asked = Asked { queries: &args.queries, source: &args.source, by_hand: &args.by_hand, timeout: args.timeout };
     let (config, is_complete) = asked.config().await?;
     let targets = asked.targets_of(&config)?;
+    let place = ledger::place(&config)?;
     let looks = targets.iter().map(|target| async {
-        let state = remembered::state(config.state_dir.as_deref(), target).await?;
+        let state = remembered::state(place.as_ref(), target).await?;
         let found = look(target, state, args.timeout).await;
         let again = again(target, &found, args.timeout).await;
         anyhow::Ok((found, again))

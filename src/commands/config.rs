@@ -103,6 +103,7 @@ pub fn run(args: &ConfigArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
         ConfigAction::Check(_) => {
             let cannot_be_had =
                 || Ended::with(ExitCode::Configuration, "the configuration asks for what cannot be had");
+            super::ledger::place(&config)?;
             let mut not_tried: Vec<anyhow::Error> =
                 check_clients(&config).with_context(cannot_be_had)?.into_iter().map(Into::into).collect();
             match door(&config.server) {

@@ -8,7 +8,6 @@ mod record;
 
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -21,9 +20,10 @@ use self::print::{print_all, print_one};
 use self::record::RecordArgs;
 use super::Ended;
 use super::config::ConfigSource;
+use super::ledger;
 use super::output::OutputFormat;
 use super::targets::{ensure_known, unknown_topic};
-use crate::ledger::{Acknowledge, Desk, DeskError, Gap, RecoveryPath, RecoveryStatus, Settlement};
+use crate::ledger::{Acknowledge, Desk, DeskError, Gap, Place, RecoveryPath, RecoveryStatus, Settlement};
 use crate::process::clock;
 use crate::process::exit_code::ExitCode;
 
@@ -34,7 +34,7 @@ const LOOK_THROUGH: Duration = Duration::from_secs(30);
 #[derive(Args, Debug)]
 #[command(
     long_about = "Look at the records of lost offsets, and settle them. They stand in the ledger of the daemon \
-                  (state_dir), which may be running: it sees at its next round what was written here.",
+                  (state_dir, or ledger.url), which may be running: it sees at its next round what was written here.",
     after_help = "Example:\n  brinkwatch gaps list\n\nExit code: 0 done, 2 no such gap or query, 3 the ledger cannot be read or written, 78 invalid \
                   configuration."
 )]
@@ -152,25 +152,25 @@ pub struct AcknowledgeArgs {
 /// When the configuration is invalid, the ledger cannot be read or written, or nothing has the given name.
 pub async fn run(args: &GapsArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
     let config = args.action.source().load()?;
-    let Some(folder) = config.state_dir.as_deref() else { return Err(no_ledger()) };
+    let Some(place) = &ledger::place(&config)? else { return Err(no_ledger()) };
     match &args.action {
         GapsAction::List(list) => {
-            let gaps = of_query(&list.source, folder, list.query.as_deref()).await?;
+            let gaps = of_query(&list.source, place, list.query.as_deref()).await?;
             let wanted: Vec<Gap> = gaps.into_iter().filter(|gap| list.wants(gap)).collect();
             print_all(&wanted, list.output, out)?;
         }
         GapsAction::Show(show) => {
-            let gap = ended(ended(Desk::open_to_read(folder).await)?.gap(show.id).await)?;
+            let gap = ended(ended(Desk::open_to_read(place).await)?.gap(show.id).await)?;
             print_one(&gap, show.output, out)?;
         }
-        GapsAction::Record(args) => return record::record(args, folder, out).await,
-        GapsAction::Backfill(args) => return backfill::backfill(args, folder, out).await,
+        GapsAction::Record(args) => return record::record(args, place, out).await,
+        GapsAction::Backfill(args) => return backfill::backfill(args, place, out).await,
         GapsAction::Export(args) => {
-            export::export(&of_query(&args.source, folder, args.query.as_deref()).await?, args, out)?;
+            export::export(&of_query(&args.source, place, args.query.as_deref()).await?, args, out)?;
         }
         GapsAction::Resolve(resolve) => {
             let settlement = resolve.settlement()?;
-            let gap = ended(ended(Desk::open_to_write(folder).await)?.settle(resolve.id, &settlement).await)?;
+            let gap = ended(ended(Desk::open_to_write(place).await)?.settle(resolve.id, &settlement).await)?;
             match resolve.output {
                 OutputFormat::Table => writeln!(out, "gap {} is {}", resolve.id, gap.recovery_status.word())?,
                 output => print_all(&[gap], output, out)?,
@@ -178,7 +178,7 @@ pub async fn run(args: &GapsArgs, out: &mut dyn Write) -> anyhow::Result<ExitCod
         }
         GapsAction::Acknowledge(said) => {
             let said = said.said();
-            let mut desk = ended(Desk::open_to_write(folder).await)?;
+            let mut desk = ended(Desk::open_to_write(place).await)?;
             ensure_topic(&mut desk, &said).await?;
             let clusters = ended(desk.acknowledge(&said, clock::now()).await)?;
             writeln!(out, "acknowledged; the next round of {} hears of it", clusters.join(", "))?;
@@ -188,8 +188,8 @@ pub async fn run(args: &GapsArgs, out: &mut dyn Write) -> anyhow::Result<ExitCod
 }
 
 /// The records, of one query or of all. "None" is said of queries that there are, and of no other.
-async fn of_query(source: &ConfigSource, folder: &Path, query: Option<&str>) -> anyhow::Result<Vec<Gap>> {
-    let mut gaps = ended(ended(Desk::open_to_read(folder).await)?.gaps().await)?;
+async fn of_query(source: &ConfigSource, place: &Place, query: Option<&str>) -> anyhow::Result<Vec<Gap>> {
+    let mut gaps = ended(ended(Desk::open_to_read(place).await)?.gaps().await)?;
     if let Some(query) = query {
         ensure_known(source, query, &gaps, LOOK_THROUGH).await?;
         gaps.retain(|gap| gap.stream_name == query);

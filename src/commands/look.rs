@@ -11,6 +11,7 @@ use tokio::time::sleep;
 use super::Ended;
 use crate::judgement::PartitionState;
 use crate::measures::{Moment, Offset, TopicName, TopicPartition, Unread};
+use crate::process::clock::now;
 use crate::process::exit_code::ExitCode;
 use crate::readers::{AgeRequest, WantedTopic};
 use crate::recovery::{changes, moved};
@@ -64,7 +65,7 @@ pub(super) async fn again(
     let before = found.cluster.as_ref().ok()?;
     let wanted: Vec<WantedTopic> =
         before.topics.keys().map(|name| WantedTopic { name: TopicName::clone(name), stable: false }).collect();
-    Some(target.brokers.topics(&wanted, timeout).await)
+    Some(target.brokers.topics(&wanted, now(), timeout).await)
 }
 
 /// Whether an answer is made of where its query stands, so that one that moves on makes it wrong.

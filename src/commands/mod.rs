@@ -6,6 +6,7 @@ pub mod demo;
 pub mod discover;
 pub mod gaps;
 pub mod inspect;
+mod ledger;
 mod look;
 pub mod metrics;
 pub mod output;

@@ -13,6 +13,7 @@ use clap::Args;
 use self::known::{Known, remembered};
 use super::Ended;
 use super::config::ConfigSource;
+use super::ledger;
 use super::look::{Position, ensure_unchanged, look, only, times_of};
 use super::targets::{Asked, ByHand};
 use crate::judgement::{Condition, Isolation, PartitionState, QueryVerdict, Subscribe};
@@ -77,12 +78,13 @@ pub async fn run(args: &StartingOffsetsArgs, out: &mut dyn Write) -> anyhow::Res
     let (config, _) = asked.config().await?;
     let target = only(asked.targets_of(&config)?, args.cluster.as_deref())?;
     let name = target.queries.first().map(|query| query.name.clone()).unwrap_or_default();
-    let ledger = remembered(config.state_dir.as_deref(), &name, &target.name, args.at == "last-known").await?;
+    let place = ledger::place(&config)?;
+    let memory = remembered(place.as_ref(), &name, &target.name, args.at == "last-known").await?;
 
     let mut state = ClusterState::default();
     let mut topics: BTreeSet<TopicName> = args.topics.iter().map(|topic| TopicName::from(topic.as_str())).collect();
     let by_hand = topics.clone();
-    if let Some(memory) = &ledger {
+    if let Some(memory) = &memory {
         topics.extend(memory.topics.keys().cloned());
         topics.extend(memory.replaced.iter().flat_map(|replaced| replaced.positions.keys().cloned()));
         state.memories.insert(name.clone(), memory.clone());
@@ -90,7 +92,7 @@ pub async fn run(args: &StartingOffsetsArgs, out: &mut dyn Write) -> anyhow::Res
     state.topics.insert(name.clone(), topics);
     let found = look(&target, state, args.timeout).await;
     let cluster = found.cluster.as_ref().map_err(|unread| not_read("the cluster", unread))?;
-    let known = Known::of(args, &found, ledger.as_ref())?;
+    let known = Known::of(args, &found, memory.as_ref())?;
     let anchor = anchor(args, &known, &target, cluster, now).await?;
     let verdict = found.verdicts.first().context("a look has a verdict for each query")?;
     ensure_same_cluster(verdict, &anchor)?;

@@ -145,7 +145,7 @@ impl Asked<'_> {
         }
         let hand = self.by_hand;
         let (Some(checkpoint), Some(servers)) = (&hand.checkpoint, &hand.bootstrap_servers) else {
-            let no_ledger = config.state_dir.is_none().then_some("by this configuration (state_dir is empty)");
+            let no_ledger = (!config.keeps_ledger()).then_some("by this configuration (state_dir is empty)");
             return Subject { no_ledger, ..Subject::query(query, &options) };
         };
         let mut arguments = vec![("--checkpoint", checkpoint.clone()), ("--bootstrap-servers", servers.clone())];

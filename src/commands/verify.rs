@@ -14,6 +14,7 @@ use clap::Args;
 use self::print::Answer;
 use super::Ended;
 use super::config::ConfigSource;
+use super::ledger;
 use super::look::{Position, ensure_unchanged, look, only};
 use super::output::OutputFormat;
 use super::targets::{Asked, ByHand, ensure_known};
@@ -171,8 +172,8 @@ async fn on_record(
     query: &str,
     cluster: &str,
 ) -> anyhow::Result<Option<Vec<OnRecord>>> {
-    let gaps = match config.state_dir.as_deref() {
-        Some(folder) => match async { Desk::open_to_read(folder).await?.gaps().await }.await {
+    let gaps = match &ledger::place(config)? {
+        Some(place) => match async { Desk::open_to_read(place).await?.gaps().await }.await {
             Ok(gaps) => Some(gaps),
             Err(DeskError::NotThere { .. }) => None,
             Err(error) => return Err(error).context(Ended::with(ExitCode::NotRead, "the gap records were not read")),

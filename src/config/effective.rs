@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::check::{three_times, written_name};
 use super::discovery::{Discovery, WrittenDiscovery, written_discovery};
+use super::ledger::written_ledger;
 use super::secret::SecretSource;
 use super::security::written_security;
 use super::server::written_server;
@@ -29,6 +30,7 @@ fn written(config: &Config) -> Written {
         confirm_polls: config.confirm_polls,
         confirm_time: config.confirm_time,
         server: written_server(&config.server),
+        ledger: written_ledger(config.ledger.as_ref()),
         log: WrittenLog { level: config.log.level, format: config.log.format },
         alerts: WrittenAlerts {
             risk_warning: alerts.thresholds.risk_warning,

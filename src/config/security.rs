@@ -267,7 +267,14 @@ fn check_endpoint(key: Key, address: &str, checks: &mut Checks) {
     }
 }
 
-fn twins(table: &Key, name: &str, given: Option<Secret>, file: String, checks: &mut Checks) -> Option<SecretSource> {
+/// A secret, or the file that holds it.
+pub(super) fn twins(
+    table: &Key,
+    name: &str,
+    given: Option<Secret>,
+    file: String,
+    checks: &mut Checks,
+) -> Option<SecretSource> {
     let given = given.filter(|secret| !secret.expose().is_empty());
     SecretSource::of_twins(given, path(file)).unwrap_or_else(|BothTwins| {
         checks.report(table.child(name), format!("{name} and {name}_file are both given; keep one"));

@@ -53,10 +53,6 @@ fn fit(leaf: &Leaf) -> Result<(), Misfit> {
 fn refuse(leaf: &Leaf, misfit: Misfit, checks: &mut Checks) {
     match misfit {
         Misfit::Unknown { key, known } => {
-            if is_of_a_later_version(&key) {
-                checks.refuse(key, "not supported by this version", leaf.layer.clone());
-                return;
-            }
             let words = key.words();
             let Some((word, table)) = words.split_last() else { return };
             if let Some(problem) = misplaced(word, table, known, &leaf.layer) {
@@ -98,9 +94,4 @@ fn misplaced(word: &str, table: &[&str], known: &[&str], layer: &Layer) -> Optio
 fn value_taken_for_table(leaf: &Leaf) -> Option<Key> {
     let tables: Vec<Key> = leaf.key.upwards().skip(1).collect();
     tables.into_iter().rev().find(|table| fit(&Leaf::table(table.clone(), &leaf.layer)).is_err())
-}
-
-/// Keys that are described but not built yet: to call them unknown would send a reader looking for a typing error.
-fn is_of_a_later_version(key: &Key) -> bool {
-    matches!(key.words().as_slice(), ["ledger"])
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::discovery::Discovery;
+use super::ledger::LedgerServer;
 use super::secret::{Secret, SecretError, SecretSource};
 use super::security::{Sasl, Tls};
 use super::server::Server;
@@ -31,6 +32,8 @@ pub struct Config {
     pub confirm_time: Duration,
     /// The web server.
     pub server: Server,
+    /// A database for the ledger, which counts before `state_dir`; `None`: it is kept there.
+    pub ledger: Option<LedgerServer>,
     /// Our own log.
     pub log: Log,
     /// What alerts are made of.
@@ -43,6 +46,14 @@ pub struct Config {
     pub queries: BTreeMap<String, Query>,
     /// Places whose checkpoints are watched without being named, by name.
     pub discoveries: BTreeMap<String, Discovery>,
+}
+
+impl Config {
+    /// Whether what is remembered outlives the process.
+    #[must_use]
+    pub fn keeps_ledger(&self) -> bool {
+        self.ledger.is_some() || self.state_dir.is_some()
+    }
 }
 
 /// Our own log.

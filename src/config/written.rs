@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::discovery::WrittenDiscovery;
 use super::duration;
+use super::ledger::WrittenLedger;
 use super::secret::{Secret, SecretSource};
 use super::security::{WrittenSasl, WrittenTls};
 use super::server::WrittenServer;
@@ -29,6 +30,7 @@ pub(super) struct Written {
     #[serde(with = "duration::always")]
     pub(super) confirm_time: Duration,
     pub(super) server: WrittenServer,
+    pub(super) ledger: WrittenLedger,
     pub(super) log: WrittenLog,
     pub(super) alerts: WrittenAlerts,
     pub(super) clusters: BTreeMap<String, WrittenCluster>,
@@ -46,6 +48,7 @@ impl Default for Written {
             confirm_polls: 3,
             confirm_time: Duration::from_secs(60),
             server: WrittenServer::default(),
+            ledger: WrittenLedger::default(),
             log: WrittenLog::default(),
             alerts: WrittenAlerts::default(),
             clusters: BTreeMap::new(),

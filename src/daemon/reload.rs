@@ -102,6 +102,7 @@ fn check_fixed(before: &Config, next: &Config) -> Result<(), ReloadError> {
     let fixed = [
         ("server.listen", before.server.listen != next.server.listen),
         ("state_dir", before.state_dir != next.state_dir),
+        ("ledger", before.ledger != next.ledger),
         ("log.format", before.log.format != next.log.format),
     ];
     let changed: Vec<&str> = fixed.into_iter().filter(|(_, is_changed)| *is_changed).map(|(key, _)| key).collect();

@@ -102,6 +102,7 @@ pub fn cluster_reader(name: &str, cluster: &Cluster) -> Result<Arc<dyn BrokerRea
         bootstrap_servers: cluster.bootstrap_servers.clone(),
         access: access_source(name, cluster),
         retention_overrides: overrides.collect(),
+        clock_skew: cluster.clock_skew,
     };
     let reader = KafkaReader::open(options).map_err(|cause| TargetError::Client { cluster: name.to_owned(), cause })?;
     Ok(Arc::new(reader))

@@ -9,7 +9,8 @@ impl PartitionMemory {
     /// A number that another memory almost surely does not have; it holds for this process only.
     ///
     /// What moves by itself while nothing happens is left out: a caught-up partition's deadline runs ahead of the
-    /// clock, an estimate grows sharper, the window slides.
+    /// clock, an estimate grows sharper, the window slides, and so do the
+    /// times at which records came.
     #[must_use]
     pub fn fingerprint(&self) -> u64 {
         // Every field is named, so that a new one has to be decided on.
@@ -44,6 +45,7 @@ impl PartitionMemory {
             jumps,
             batches,
             window: _,
+            arrivals: _,
         } = self;
         let mut hasher = DefaultHasher::new();
         (state, committed, before_mismatch, planned, seen, counted).hash(&mut hasher);

@@ -168,7 +168,8 @@ fn partitions(
             let needed =
                 need.offset().or_else(|| reading?.partitions.get(&number)?.as_ref().ok().map(|read| read.earliest));
             let age = cluster.ok().zip(needed).and_then(|(cluster, needed)| cluster.ages.get(&(at.clone(), needed)));
-            let around = Around { signs, policy, age, other_cluster: other_cluster.as_deref() };
+            let unproved = cluster.ok().and_then(|cluster| cluster.unproved.get(&at).copied());
+            let around = Around { signs, policy, age, unproved, other_cluster: other_cluster.as_deref() };
             let verdict = partition::judge(round, &at, &need, bounds, around, one, notes);
             verdicts.push((at, verdict));
         }

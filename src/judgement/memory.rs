@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::states::{Certainty, Condition, EventKind, PartitionProblem, PartitionState, QueryState};
 use crate::checkpoint::Problem;
 use crate::measures::{BatchId, Moment, Offset, TopicName};
-use crate::retention::{Deadline, Sample, TopicId};
+use crate::retention::{Arrivals, Deadline, Sample, TopicId};
 
 /// All that is remembered of one query on one cluster. The default is a first sight.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -171,6 +171,9 @@ pub struct PartitionMemory {
     pub batches: (u64, u64),
     /// Bounds over time, thinned: what rates are made of.
     pub window: Vec<Sample>,
+    /// When records came, where their own times cannot be looked up.
+    #[serde(skip_serializing_if = "Arrivals::is_empty")]
+    pub arrivals: Arrivals,
 }
 
 /// How long a topic keeps its records.

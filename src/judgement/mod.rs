@@ -22,6 +22,7 @@ mod partition;
 mod rows;
 mod latches;
 mod numbers;
+mod estimates;
 mod loss;
 mod progress;
 mod query;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use super::estimates::{by_time, for_a_share};
 use super::memory::PartitionMemory;
 use super::needs::{Need, Origin};
 use super::partition::Round;
@@ -12,8 +13,8 @@ use super::states::{PartitionProblem, PartitionState};
 use super::verdict::PartitionVerdict;
 use crate::measures::Offset;
 use crate::retention::{
-    Age, Cleanup, Deadline, Limit, PartitionReading, Policy, Sample, Standing, Threat, deadline, forecast,
-    lifetime_by_size, oldest_unread, ratio, size_at_work,
+    Age, Deadline, Limit, PartitionReading, Policy, Sample, Standing, Threat, Unproved, forecast, lifetime_by_size,
+    ratio, size_at_work,
 };
 
 /// Rates are made of so long a past, or of ten intervals if that is longer.
@@ -30,6 +31,7 @@ pub(super) struct Known<'a> {
     pub read: Option<&'a PartitionReading>,
     pub policy: Policy,
     pub age: Option<&'a Age>,
+    pub unproved: Option<Unproved>,
 }
 
 /// A verdict without any number.
@@ -51,6 +53,7 @@ pub(super) fn nothing(state: PartitionState) -> PartitionVerdict {
         deadline: None,
         forecast: None,
         oldest_unread: None,
+        unproved: None,
     }
 }
 
@@ -60,13 +63,14 @@ pub(super) fn of(round: &Round<'_>, known: &Known<'_>, one: &mut PartitionMemory
     let mut verdict = nothing(row.state());
     verdict.committed = need.committed;
     verdict.planned = need.planned;
+    let mut estimated = false;
     if let Some(read) = known.read {
         verdict.earliest = Some(read.earliest);
         verdict.latest = Some(read.latest);
         offsets(round, known, read, &mut verdict);
-        retention(round, known, read, one, &mut verdict);
+        estimated = retention(round, known, read, one, &mut verdict);
     }
-    verdict.problems = problems(known, &verdict);
+    verdict.problems = problems(known, &verdict, estimated);
     verdict
 }
 
@@ -110,17 +114,18 @@ fn offsets(round: &Round<'_>, known: &Known<'_>, read: &PartitionReading, verdic
     }
 }
 
+/// Answers whether how long the next unread record will live is an estimate.
 fn retention(
     round: &Round<'_>,
     known: &Known<'_>,
     read: &PartitionReading,
     one: &mut PartitionMemory,
     verdict: &mut PartitionVerdict,
-) {
+) -> bool {
     let needed = match known.row {
         Row::Lost | Row::PossiblyLost | Row::NoPosition { lost: true } => {
             verdict.ratio = Some(0.0);
-            return;
+            return false;
         }
         Row::CaughtUp | Row::Behind | Row::Starting => known.need.offset(),
         Row::NoPosition { .. } if round.reads_new_partitions() && known.need.origin == Origin::BrokerOnly => {
@@ -128,27 +133,27 @@ fn retention(
         }
         _ => None,
     };
-    let Some(needed) = needed else { return };
+    let Some(needed) = needed else { return false };
     let policy = known.policy;
     let unread = needed < read.latest;
-    let skew = round.settings.clock_skew;
-    // Where records are compacted too nothing is proved, and the same bound is an estimate good enough for a share.
-    let estimating = Policy { cleanup: Cleanup::Delete, ..policy };
+    let time = by_time(round, known, read, needed, one);
     let standing = Standing {
         needed,
         earliest: read.earliest,
         latest: read.latest,
         moving: moving(round, one),
         oldest: read.oldest.map(|(_, at)| at.min(round.now)),
-        deadline: deadline(estimating, unread, known.age, round.now, skew),
+        deadline: for_a_share(round, known, unread, &time),
     };
     verdict.ratio = ratio(policy, &standing, round.now);
-    verdict.deadline = deadline(policy, unread, known.age, round.now, skew);
-    verdict.oldest_unread = if unread { oldest_unread(known.age, read.oldest, needed, round.now) } else { None };
+    verdict.deadline = time.proved;
+    verdict.oldest_unread = time.oldest_unread;
+    verdict.unproved = time.unproved;
     if known.need.committed.is_some() {
-        sample(round, read, needed, verdict.deadline, one);
+        sample(round, read, needed, time.proved.or(time.estimated), one);
         verdict.forecast = projected(round, policy, &standing, one);
     }
+    unread && time.estimated.is_some()
 }
 
 fn past(round: &Round<'_>) -> Duration {
@@ -193,7 +198,7 @@ fn projected(round: &Round<'_>, policy: Policy, standing: &Standing, one: &Parti
     forecast(threat, &one.window, &one.jumps, round.interval)
 }
 
-fn problems(known: &Known<'_>, verdict: &PartitionVerdict) -> BTreeSet<PartitionProblem> {
+fn problems(known: &Known<'_>, verdict: &PartitionVerdict, estimated: bool) -> BTreeSet<PartitionProblem> {
     let mut problems = BTreeSet::new();
     let from_the_row = match known.row {
         Row::Recreated => Some(PartitionProblem::Recreated),
@@ -220,8 +225,12 @@ fn problems(known: &Known<'_>, verdict: &PartitionVerdict) -> BTreeSet<Partition
         problems.insert(PartitionProblem::PossiblyLost);
     }
     let unread = known.read.is_some_and(|read| known.need.offset().is_some_and(|needed| needed < read.latest));
-    if matches!(known.row, Row::CaughtUp | Row::Behind | Row::Starting) && unread && verdict.ratio.is_none() {
-        problems.insert(PartitionProblem::RetentionUnknown);
+    if matches!(known.row, Row::CaughtUp | Row::Behind | Row::Starting) && unread {
+        if estimated {
+            problems.insert(PartitionProblem::RetentionEstimated);
+        } else if verdict.ratio.is_none() {
+            problems.insert(PartitionProblem::RetentionUnknown);
+        }
     }
     problems
 }

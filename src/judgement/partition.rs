@@ -17,7 +17,7 @@ use super::states::{PartitionProblem, PartitionState};
 use super::verdict::PartitionVerdict;
 use crate::checkpoint::CheckpointReading;
 use crate::measures::{BatchId, Moment, Offset, TopicPartition, Unread};
-use crate::retention::{Age, PartitionReading, Policy};
+use crate::retention::{Age, PartitionReading, Policy, Unproved};
 
 /// A round that read the checkpoint.
 #[derive(Debug)]
@@ -97,9 +97,12 @@ pub(super) fn judge(
     if let Some(read) = read.filter(|_| row.replaces_memory()) {
         remember_bounds(round, need, read, row, one);
     }
-    let known = Known { row, need, read, policy: around.policy, age: around.age };
+    let known = Known { row, need, read, policy: around.policy, age: around.age, unproved: around.unproved };
     let mut verdict = numbers::of(round, &known, one);
-    verdict.reason = reason;
+    verdict.reason = match verdict.unproved {
+        Some(unproved) => Cow::Owned(format!("{reason}; {unproved}")),
+        None => reason,
+    };
     if row == (Row::Missing { confirmed: true }) {
         let caught_up =
             one.latest.is_none_or(|latest| need.offset().or(one.earliest).is_some_and(|needed| needed >= latest));
@@ -119,6 +122,8 @@ pub(super) struct Around<'a> {
     pub signs: TopicSigns,
     pub policy: Policy,
     pub age: Option<&'a Age>,
+    /// Why nothing is proved from time.
+    pub unproved: Option<Unproved>,
     /// Why the query is held to read another cluster.
     pub other_cluster: Option<&'a str>,
 }

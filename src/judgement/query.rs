@@ -8,6 +8,7 @@ use super::settings::{QuerySettings, Watch};
 use super::states::{Condition, PartitionState, QueryState};
 use super::verdict::PartitionVerdict;
 use crate::measures::{BatchId, TopicPartition, Unread};
+use crate::retention::Deadline;
 
 /// What the query as a whole contributes, besides its partitions.
 #[derive(Clone, Copy, Debug, Default)]
@@ -156,10 +157,24 @@ fn riskiest(
     memory: &QueryMemory,
 ) -> Option<Cow<'static, str>> {
     let candidates = partitions.iter().filter(|(_, verdict)| verdict.state != PartitionState::Lost);
-    let (at, ratio) = candidates
+    let lowest = candidates
         .filter_map(|(at, verdict)| Some((at, verdict.ratio?)))
-        .min_by(|(_, one), (_, other)| one.total_cmp(other))?;
+        .min_by(|(_, one), (_, other)| one.total_cmp(other));
+    let Some((at, ratio)) = lowest else { return soonest(partitions, memory) };
     let open = open_batch(memory).map_or_else(String::new, |batch| format!("; batch {batch} is open"));
     let left = ratio * 100.0;
     Some(Cow::Owned(format!("{at}: {left:.0} % of retention is left before unread data can be deleted{open}")))
+}
+
+/// Where no share is known, a forecast is what made it a risk.
+fn soonest(partitions: &BTreeMap<TopicPartition, PartitionVerdict>, memory: &QueryMemory) -> Option<Cow<'static, str>> {
+    let at = |verdict: &PartitionVerdict| match verdict.forecast? {
+        Deadline::At(at) => Some(at),
+        Deadline::Never => None,
+    };
+    let known = partitions.iter().filter_map(|(place, verdict)| Some((place, verdict, at(verdict)?)));
+    let (place, verdict, at) = known.min_by_key(|(_, _, at)| *at)?;
+    let left = at.since(memory.checkpoint.as_ref()?.read_at).as_secs();
+    let why = verdict.unproved.map_or_else(String::new, |unproved| format!("; {unproved}"));
+    Some(Cow::Owned(format!("{place}: by estimate unread data can be deleted in {left} s{why}")))
 }

@@ -343,3 +343,6 @@ impl Plan<'_> {
 fn unknown(detail: String) -> Restart {
     Restart::unknown(detail)
 }
+
+#[cfg(test)]
+mod tests;

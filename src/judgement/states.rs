@@ -146,6 +146,8 @@ labels! {
         Unknown = "unknown",
         /// Unread data, and nothing says how long it will live.
         RetentionUnknown = "retention_unknown",
+        /// Something is unread, and how long it will live is estimated, not proved.
+        RetentionEstimated = "retention_estimated",
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::states::{Certainty, Condition, EventKind, PartitionProblem, PartitionState, QueryState};
 use crate::checkpoint::Problem;
 use crate::measures::{BatchId, Moment, Offset, TopicName, TopicPartition, Unread};
-use crate::retention::Deadline;
+use crate::retention::{Deadline, Unproved};
 
 /// The verdict on one query on one cluster, of one round.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,6 +91,9 @@ pub struct PartitionVerdict {
     pub forecast: Option<Deadline>,
     /// Estimated time of the next unread record, its younger end.
     pub oldest_unread: Option<Moment>,
+    /// Why nothing is proved from time, where that is known: forecast and oldest unread time are then estimates by what
+    /// was seen of the log from round to round, or by a clock that is wrong.
+    pub unproved: Option<Unproved>,
 }
 
 /// What section 2 of the metrics tells of one topic of a query.

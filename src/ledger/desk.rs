@@ -2,27 +2,26 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sqlx::sqlite::SqliteConnection;
-use sqlx::{Connection, Row};
 use thiserror::Error;
 
+use super::database::{Database, Told};
 use super::gap::{Gap, RecoveryPath, RecoveryStatus};
+use super::place::Place;
 use super::rows::{COLUMNS, gap_of};
 use super::schema::{self, SchemaError};
 use super::shelf;
+use super::statement::sql;
 use super::times::text_of;
-use super::transaction;
-use super::writer::FILE_NAME;
+use super::transaction::{self, name_of_lock};
 use crate::judgement::QueryMemory;
 use crate::measures::Moment;
 
-/// The ledger of a folder, opened by a command.
+/// A ledger, opened by a command.
 #[derive(Debug)]
 pub struct Desk {
-    connection: SqliteConnection,
+    database: Database,
 }
 
 /// What becomes of a gap.
@@ -57,17 +56,23 @@ pub struct Acknowledge {
 #[derive(Debug, Error)]
 pub enum DeskError {
     /// No daemon has kept one there.
-    #[error("there is no ledger at {}", file.display())]
+    #[error("there is no ledger at {place}")]
     NotThere {
         /// Where it would be.
-        file: PathBuf,
+        place: String,
     },
     /// It cannot be opened.
-    #[error("the ledger cannot be opened")]
-    Open(#[source] SchemaError),
+    #[error("the ledger at {place} cannot be opened")]
+    Open {
+        /// Where it is.
+        place: String,
+        /// Why.
+        #[source]
+        cause: SchemaError,
+    },
     /// It cannot be read or written.
     #[error("the ledger cannot be used")]
-    Use(#[from] sqlx::Error),
+    Use(#[source] Told),
     /// It did not answer in time. What was asked for may still be done.
     #[error("the ledger did not answer within {} s", waited.as_secs())]
     Silent {
@@ -90,33 +95,41 @@ pub enum DeskError {
     },
 }
 
+impl From<sqlx::Error> for DeskError {
+    fn from(cause: sqlx::Error) -> Self {
+        Self::Use(cause.into())
+    }
+}
+
 impl Desk {
-    /// Opens the ledger of a folder for reading.
+    /// Opens a ledger for reading.
     ///
     /// # Errors
     /// When there is none, or it cannot be read.
-    pub async fn open_to_read(folder: &Path) -> Result<Self, DeskError> {
-        let connection = schema::open_to_read(&existing(folder)?).await.map_err(DeskError::Open)?;
-        Ok(Self { connection })
+    pub async fn open_to_read(place: impl Into<Place>) -> Result<Self, DeskError> {
+        let place = place.into();
+        opened(&place, schema::open_to_read(&place).await)
     }
 
-    /// Opens the ledger of a folder for a short transaction.
+    /// Opens a ledger for a short transaction.
     ///
     /// # Errors
     /// When there is none, or it cannot be written.
-    pub async fn open_to_write(folder: &Path) -> Result<Self, DeskError> {
-        let connection = schema::open_existing(&existing(folder)?).await.map_err(DeskError::Open)?;
-        Ok(Self { connection })
+    pub async fn open_to_write(place: impl Into<Place>) -> Result<Self, DeskError> {
+        let place = place.into();
+        opened(&place, schema::open_existing(&place).await)
     }
 
-    /// Opens the ledger of a folder for a short transaction, and makes it where no daemon has kept one.
+    /// Opens a ledger for a short transaction, and makes it where no daemon has kept one.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub async fn open_or_make(folder: &Path) -> Result<Self, DeskError> {
-        fs::create_dir_all(folder).map_err(sqlx::Error::Io)?;
-        let connection = schema::open(&folder.join(FILE_NAME)).await.map_err(DeskError::Open)?;
-        Ok(Self { connection })
+    pub async fn open_or_make(place: impl Into<Place>) -> Result<Self, DeskError> {
+        let place = place.into();
+        if let Place::Folder(folder) = &place {
+            fs::create_dir_all(folder).map_err(sqlx::Error::Io)?;
+        }
+        opened(&place, schema::open(&place).await)
     }
 
     /// Every gap, the oldest record first.
@@ -124,8 +137,7 @@ impl Desk {
     /// # Errors
     /// When the ledger cannot be read.
     pub async fn gaps(&mut self) -> Result<Vec<Gap>, DeskError> {
-        let sql = format!("SELECT {COLUMNS} FROM streaming_gaps ORDER BY id");
-        let rows = sqlx::query(&sql).fetch_all(&mut self.connection).await?;
+        let rows = self.database.rows(sql(format!("SELECT {COLUMNS} FROM streaming_gaps ORDER BY id"))).await?;
         Ok(rows.iter().map(gap_of).collect::<Result<_, _>>()?)
     }
 
@@ -134,7 +146,10 @@ impl Desk {
     /// # Errors
     /// When the ledger cannot be read.
     pub async fn memories(&mut self, cluster: &str) -> Result<BTreeMap<String, QueryMemory>, DeskError> {
-        Ok(shelf::memories(&mut self.connection, cluster).await?.0)
+        self.database.begin_to_read().await?;
+        let shelved = shelf::memories(&mut self.database, None, cluster).await?;
+        self.database.commit().await?;
+        Ok(shelved.memories)
     }
 
     /// The newest gaps, so many at most, the newest record first.
@@ -143,10 +158,10 @@ impl Desk {
     /// When the ledger cannot be read.
     pub async fn newest_gaps(&mut self, at_most: u32) -> Result<Vec<Gap>, DeskError> {
         // What is open matters most: it is never cut off by what was settled later.
-        let sql = format!(
+        let text = format!(
             "SELECT {COLUMNS} FROM streaming_gaps ORDER BY recovery_status = 'open' DESC, id DESC LIMIT {at_most}"
         );
-        let rows = sqlx::query(&sql).fetch_all(&mut self.connection).await?;
+        let rows = self.database.rows(sql(text)).await?;
         Ok(rows.iter().map(gap_of).collect::<Result<_, _>>()?)
     }
 
@@ -155,9 +170,9 @@ impl Desk {
     /// # Errors
     /// When there is none, or the ledger cannot be read.
     pub async fn gap(&mut self, id: i64) -> Result<Gap, DeskError> {
-        let sql = format!("SELECT {COLUMNS} FROM streaming_gaps WHERE id = ?");
-        let row = sqlx::query(&sql).bind(id).fetch_optional(&mut self.connection).await?;
-        Ok(gap_of(&row.ok_or(DeskError::NoGap { id })?)?)
+        let text = format!("SELECT {COLUMNS} FROM streaming_gaps WHERE id = ?");
+        let rows = self.database.rows(sql(text).bind(id)).await?;
+        Ok(gap_of(rows.first().ok_or(DeskError::NoGap { id })?)?)
     }
 
     /// What the daemon remembers of a query, by cluster.
@@ -165,23 +180,29 @@ impl Desk {
     /// # Errors
     /// When the ledger cannot be read, or knows no such query.
     pub async fn remembered(&mut self, query: &str) -> Result<BTreeMap<String, QueryMemory>, DeskError> {
-        let rows = sqlx::query("SELECT query, kafka_cluster FROM query_memory ORDER BY query, kafka_cluster");
-        let (mut clusters, mut known): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
-        for row in rows.fetch_all(&mut self.connection).await? {
-            let name: String = row.try_get("query")?;
-            if name == query {
-                clusters.push(row.try_get("kafka_cluster")?);
-            }
-            known.push(name);
-        }
+        let (clusters, known) = self.watched(query).await?;
         let mut memories = BTreeMap::new();
         for cluster in clusters {
-            if let Some(memory) = shelf::memories(&mut self.connection, &cluster).await?.0.remove(query) {
+            if let Some(memory) = self.memories(&cluster).await?.remove(query) {
                 memories.insert(cluster, memory);
             }
         }
-        known.dedup();
         if memories.is_empty() { Err(DeskError::NoQuery { query: query.to_owned(), known }) } else { Ok(memories) }
+    }
+
+    /// The clusters that a query is remembered on, and the names of all queries.
+    async fn watched(&mut self, query: &str) -> sqlx::Result<(Vec<String>, Vec<String>)> {
+        let known = "SELECT DISTINCT query, kafka_cluster FROM query_memory ORDER BY query, kafka_cluster";
+        let (mut clusters, mut names): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+        for row in self.database.rows(sql(known)).await? {
+            let name: String = row.get("query")?;
+            if name == query {
+                clusters.push(row.get("kafka_cluster")?);
+            }
+            names.push(name);
+        }
+        names.dedup();
+        Ok((clusters, names))
     }
 
     /// Writes a gap down by hand: what a record has already is not recorded again. Answers with the records of that log
@@ -190,9 +211,10 @@ impl Desk {
     /// # Errors
     /// When the ledger cannot be written.
     pub async fn record(&mut self, found: &Gap) -> Result<Vec<Gap>, DeskError> {
-        let mut transaction = self.connection.begin_with("BEGIN IMMEDIATE").await?;
-        transaction::record(&mut transaction, found).await?;
-        transaction.commit().await?;
+        self.database.begin().await?;
+        self.database.lock(&name_of_lock(found)).await?;
+        transaction::record(&mut self.database, found).await?;
+        self.database.commit().await?;
         let gaps = self.gaps().await?;
         let holds = |gap: &Gap| gap.same_log(found) && gap.from < found.to && found.from < gap.to;
         Ok(gaps.into_iter().filter(holds).collect())
@@ -203,12 +225,24 @@ impl Desk {
     /// # Errors
     /// When there is no such gap, or the ledger cannot be written.
     pub async fn settle(&mut self, id: i64, settlement: &Settlement) -> Result<Gap, DeskError> {
-        let sql = "UPDATE streaming_gaps SET recovery_path = ?, recovery_status = ?, evidence = evidence || '; ' || ?, \
-            recorded_by = ? WHERE id = ?";
-        let row = sqlx::query(sql).bind(settlement.path.word()).bind(settlement.status.word());
-        let row = row.bind(&settlement.evidence).bind(&settlement.by).bind(id);
-        row.execute(&mut self.connection).await?;
+        self.database.begin().await?;
+        let found = self.settle_inside(id, settlement).await;
+        if found.is_err() {
+            self.database.rollback().await?;
+        }
+        found?;
+        self.database.commit().await?;
         self.gap(id).await
+    }
+
+    async fn settle_inside(&mut self, id: i64, settlement: &Settlement) -> Result<(), DeskError> {
+        // A daemon that goes on finding this loss must not write it back as it was.
+        let lock = name_of_lock(&self.gap(id).await?);
+        self.database.lock(&lock).await?;
+        let text = "UPDATE streaming_gaps SET recovery_path = ?, recovery_status = ?, \
+            evidence = evidence || '; ' || ?, recorded_by = ? WHERE id = ?";
+        let row = sql(text).bind(settlement.path.word()).bind(settlement.status.word());
+        Ok(self.database.execute(row.bind(&settlement.evidence).bind(&settlement.by).bind(id)).await?)
     }
 
     /// Writes down that a state is acknowledged, and answers with the clusters whose next rounds will hear of it.
@@ -216,33 +250,26 @@ impl Desk {
     /// # Errors
     /// When the query is not known, or the ledger cannot be written.
     pub async fn acknowledge(&mut self, said: &Acknowledge, now: Moment) -> Result<Vec<String>, DeskError> {
-        let mut transaction = self.connection.begin_with("BEGIN IMMEDIATE").await?;
-        let known = "SELECT query, kafka_cluster FROM query_memory ORDER BY query, kafka_cluster";
-        let (mut clusters, mut names) = (Vec::new(), Vec::new());
-        for row in sqlx::query(known).fetch_all(&mut *transaction).await? {
-            let (query, cluster): (String, String) = (row.try_get("query")?, row.try_get("kafka_cluster")?);
-            if query == said.query {
-                clusters.push(cluster);
-            }
-            names.push(query);
-        }
+        let (clusters, known) = self.watched(&said.query).await?;
         if clusters.is_empty() {
-            names.dedup();
-            return Err(DeskError::NoQuery { query: said.query.clone(), known: names });
+            return Err(DeskError::NoQuery { query: said.query.clone(), known });
         }
+        self.database.begin().await?;
         for cluster in &clusters {
-            let sql = "INSERT INTO acknowledgements (query, kafka_cluster, topic, partition, evidence, recorded_by, \
+            let text = "INSERT INTO acknowledgements (query, kafka_cluster, topic, partition, evidence, recorded_by, \
                 acknowledged_at) VALUES (?, ?, ?, ?, ?, ?, ?)";
-            let row = sqlx::query(sql).bind(&said.query).bind(cluster).bind(&said.topic).bind(said.partition);
-            let row = row.bind(&said.evidence).bind(&said.by).bind(text_of(now));
-            row.execute(&mut *transaction).await?;
+            let row = sql(text).bind(&said.query).bind(cluster).bind(&said.topic).bind(said.partition);
+            self.database.execute(row.bind(&said.evidence).bind(&said.by).bind(text_of(now))).await?;
         }
-        transaction.commit().await?;
+        self.database.commit().await?;
         Ok(clusters)
     }
 }
 
-fn existing(folder: &Path) -> Result<PathBuf, DeskError> {
-    let file = folder.join(FILE_NAME);
-    if file.exists() { Ok(file) } else { Err(DeskError::NotThere { file }) }
+fn opened(place: &Place, outcome: Result<Database, SchemaError>) -> Result<Desk, DeskError> {
+    match outcome {
+        Ok(database) => Ok(Desk { database }),
+        Err(SchemaError::Absent) => Err(DeskError::NotThere { place: place.to_string() }),
+        Err(cause) => Err(DeskError::Open { place: place.to_string(), cause }),
+    }
 }

@@ -68,7 +68,7 @@ impl Ledger for MemoryLedger {
     }
 
     fn load(&self, cluster: &str) -> BoxFuture<'_, Loaded> {
-        ready(Loaded { memories: BTreeMap::new(), remembered: self.remembered(cluster, &[]) }).boxed()
+        ready(Loaded::nothing(true, self.remembered(cluster, &[]))).boxed()
     }
 
     fn acknowledgements(&self, _cluster: &str) -> BoxFuture<'_, Vec<Acknowledgement>> {

@@ -1,9 +1,8 @@
 //! Gaps as rows of the table, and back.
 
-use sqlx::Row;
-use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection, SqliteRow};
-
+use super::database::Database;
 use super::gap::{Gap, RecoveryPath, RecoveryStatus};
+use super::statement::{Row, Statement, sql};
 use super::times::{moment_of, text_of};
 use crate::judgement::Certainty;
 use crate::measures::Moment;
@@ -23,18 +22,16 @@ const UPDATE: &str = "UPDATE streaming_gaps SET stream_name = ?, kafka_cluster =
     estimated_first_missing_at = ?, estimated_last_missing_at = ?, recovery_path = ?, recovery_status = ?, \
     evidence = ?, recorded_by = ? WHERE id = ?";
 
-pub(super) async fn insert(connection: &mut SqliteConnection, gap: &Gap) -> sqlx::Result<()> {
-    bound(INSERT, gap).execute(connection).await?;
-    Ok(())
+pub(super) async fn insert(database: &mut Database, gap: &Gap) -> sqlx::Result<()> {
+    database.execute(bound(INSERT, gap)).await
 }
 
-pub(super) async fn update(connection: &mut SqliteConnection, id: i64, gap: &Gap) -> sqlx::Result<()> {
-    bound(UPDATE, gap).bind(id).execute(connection).await?;
-    Ok(())
+pub(super) async fn update(database: &mut Database, id: i64, gap: &Gap) -> sqlx::Result<()> {
+    database.execute(bound(UPDATE, gap).bind(id)).await
 }
 
-fn bound<'q>(sql: &'q str, gap: &'q Gap) -> sqlx::query::Query<'q, Sqlite, SqliteArguments<'q>> {
-    sqlx::query(sql)
+fn bound<'a>(text: &'a str, gap: &'a Gap) -> Statement<'a> {
+    sql(text)
         .bind(&gap.stream_name)
         .bind(&gap.kafka_cluster)
         .bind(&gap.topic)
@@ -53,28 +50,28 @@ fn bound<'q>(sql: &'q str, gap: &'q Gap) -> sqlx::query::Query<'q, Sqlite, Sqlit
 }
 
 /// A row with [`COLUMNS`].
-pub(super) fn gap_of(row: &SqliteRow) -> sqlx::Result<Gap> {
-    let certainty: String = row.try_get("certainty")?;
-    let status: String = row.try_get("recovery_status")?;
-    let path: Option<String> = row.try_get("recovery_path")?;
-    let detected_at: String = row.try_get("detected_at")?;
+pub(super) fn gap_of(row: &Row) -> sqlx::Result<Gap> {
+    let certainty: String = row.get("certainty")?;
+    let status: String = row.get("recovery_status")?;
+    let path: Option<String> = row.get("recovery_path")?;
+    let detected_at: String = row.get("detected_at")?;
     Ok(Gap {
-        id: row.try_get("id")?,
-        stream_name: row.try_get("stream_name")?,
-        kafka_cluster: row.try_get("kafka_cluster")?,
-        topic: row.try_get("topic")?,
-        topic_id: row.try_get("topic_id")?,
-        partition: row.try_get("partition")?,
-        from: row.try_get("missing_from_offset")?,
-        to: row.try_get("missing_to_offset_exclusive")?,
+        id: row.get("id")?,
+        stream_name: row.get("stream_name")?,
+        kafka_cluster: row.get("kafka_cluster")?,
+        topic: row.get("topic")?,
+        topic_id: row.get("topic_id")?,
+        partition: row.get("partition")?,
+        from: row.get("missing_from_offset")?,
+        to: row.get("missing_to_offset_exclusive")?,
         certainty: read("certainty", certainty_of(&certainty), &certainty)?,
         detected_at: read("detected_at", moment_of(&detected_at), &detected_at)?,
         first_missing_at: moment(row, "estimated_first_missing_at")?,
         last_missing_at: moment(row, "estimated_last_missing_at")?,
         recovery_path: path.map(|word| read("recovery_path", RecoveryPath::of_word(&word), &word)).transpose()?,
         recovery_status: read("recovery_status", RecoveryStatus::of_word(&status), &status)?,
-        evidence: row.try_get("evidence")?,
-        recorded_by: row.try_get("recorded_by")?,
+        evidence: row.get("evidence")?,
+        recorded_by: row.get("recorded_by")?,
     })
 }
 
@@ -83,8 +80,8 @@ fn certainty_of(word: &str) -> Option<Certainty> {
 }
 
 /// An estimate that cannot be read is none.
-fn moment(row: &SqliteRow, column: &str) -> sqlx::Result<Option<Moment>> {
-    let text: Option<String> = row.try_get(column)?;
+fn moment(row: &Row, column: &str) -> sqlx::Result<Option<Moment>> {
+    let text: Option<String> = row.get(column)?;
     Ok(text.as_deref().and_then(moment_of))
 }
 

@@ -1,19 +1,18 @@
-//! The file's shape, in numbered steps, and how it is opened.
+//! The ledger's shape, in numbered steps, and how it is opened.
 
-use std::path::Path;
-use std::time::Duration;
+use std::fs;
 
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
-use sqlx::{Connection, Executor, Row};
 use thiserror::Error;
 
+use super::database::{self, Database, Told};
+use super::place::{FILE_NAME, Place};
+use super::statement::sql;
+
 /// Each step, in order: step 1 makes version 1. A step that was released is never changed.
-const STEPS: [&str; 1] = [include_str!("migrations/0001_beginning.sql")];
+pub(super) const STEPS: [&str; 2] =
+    [include_str!("migrations/0001_beginning.sql"), include_str!("migrations/0002_watchers.sql")];
 
-/// How long a write waits for another writer. Commands write in one short transaction.
-const BUSY: Duration = Duration::from_secs(5);
-
-/// Why the file cannot be used.
+/// Why the ledger cannot be used.
 #[derive(Debug, Error)]
 pub enum SchemaError {
     /// It was written by a later release, and must not be touched.
@@ -21,78 +20,120 @@ pub enum SchemaError {
         "the ledger has version {found}, and this program knows versions up to {known}: it was written by a later release"
     )]
     Newer {
-        /// What the file says.
+        /// What the ledger says.
         found: i64,
         /// What this program writes.
         known: i64,
     },
-    /// SQLite failed.
-    #[error("the ledger's file cannot be used")]
-    Database(#[from] sqlx::Error),
+    /// There is none yet.
+    #[error("there is no ledger")]
+    Absent,
+    /// The server takes no writes.
+    #[error("the server takes no writes: it follows another server, or the database is read-only")]
+    ReadOnly,
+    /// The database failed.
+    #[error("the ledger's database cannot be used")]
+    Database(#[source] Told),
 }
 
-/// Opens the file for writing, makes it when it is not there, and brings it to the newest version.
-pub(super) async fn open(file: &Path) -> Result<SqliteConnection, SchemaError> {
-    // Full: a round is published after its transaction, and what was published must survive a power cut as well.
-    let options =
-        options(file).create_if_missing(true).journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Full);
-    let mut connection = SqliteConnection::connect_with(&options).await?;
-    migrate(&mut connection).await?;
-    Ok(connection)
-}
-
-/// Opens the file for reading, where it cannot be written.
-pub(super) async fn open_to_read(file: &Path) -> Result<SqliteConnection, SchemaError> {
-    let mut connection = match SqliteConnection::connect_with(&options(file).read_only(true)).await {
-        Ok(connection) => connection,
-        // In a folder that cannot be written, SQLite cannot make the shared memory of its journal.
-        Err(_) => SqliteConnection::connect_with(&options(file).read_only(true).immutable(true)).await?,
-    };
-    let found = version(&mut connection).await?;
-    refuse_newer(found)?;
-    Ok(connection)
-}
-
-/// Opens the file of a ledger that exists, for a command beside a running daemon.
-pub(super) async fn open_existing(file: &Path) -> Result<SqliteConnection, SchemaError> {
-    let mut connection = SqliteConnection::connect_with(&options(file)).await?;
-    migrate(&mut connection).await?;
-    Ok(connection)
-}
-
-fn options(file: &Path) -> SqliteConnectOptions {
-    SqliteConnectOptions::new().filename(file).busy_timeout(BUSY)
-}
-
-async fn migrate(connection: &mut SqliteConnection) -> Result<(), SchemaError> {
-    refuse_newer(version(connection).await?)?;
-    let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
-    // Once more: another process may have been at it.
-    let found = version(&mut transaction).await?;
-    refuse_newer(found)?;
-    for (number, step) in (1_i64..).zip(STEPS) {
-        if number <= found {
-            continue;
-        }
-        (&mut *transaction).execute(step).await?;
-        sqlx::query("INSERT INTO ledger_schema (version) VALUES (?)").bind(number).execute(&mut *transaction).await?;
+impl From<sqlx::Error> for SchemaError {
+    fn from(cause: sqlx::Error) -> Self {
+        Self::Database(cause.into())
     }
-    transaction.commit().await?;
+}
+
+/// Opens a ledger for writing, makes it when it is not there, and brings it to the newest version.
+pub(super) async fn open(place: &Place) -> Result<Database, SchemaError> {
+    let mut database = match place {
+        Place::Folder(folder) => database::make_file(&folder.join(FILE_NAME)).await?,
+        Place::Server(server) => database::connect(server).await?,
+    };
+    writable(&mut database).await?;
+    migrate(&mut database).await?;
+    Ok(database)
+}
+
+/// Opens a ledger that exists, for a command beside a running daemon.
+pub(super) async fn open_existing(place: &Place) -> Result<Database, SchemaError> {
+    let mut database = match place {
+        Place::Folder(folder) => {
+            let file = folder.join(FILE_NAME);
+            if !is_there(&file)? {
+                return Err(SchemaError::Absent);
+            }
+            database::open_file(&file).await?
+        }
+        Place::Server(server) => database::connect(server).await?,
+    };
+    if matches!(place, Place::Server(_)) && version(&mut database).await?.is_none() {
+        return Err(SchemaError::Absent);
+    }
+    writable(&mut database).await?;
+    migrate(&mut database).await?;
+    Ok(database)
+}
+
+/// Opens a ledger for reading, where it cannot be written. One of an earlier release is brought to this one first.
+pub(super) async fn open_to_read(place: &Place) -> Result<Database, SchemaError> {
+    let mut database = match place {
+        Place::Folder(folder) => {
+            let file = folder.join(FILE_NAME);
+            if !is_there(&file)? {
+                return Err(SchemaError::Absent);
+            }
+            database::open_file_to_read(&file).await?
+        }
+        Place::Server(server) => database::connect(server).await?,
+    };
+    match version(&mut database).await? {
+        None => Err(SchemaError::Absent),
+        Some(found) if found < newest() => open_existing(place).await,
+        Some(found) => refuse_newer(found).map(|()| database),
+    }
+}
+
+fn is_there(file: &std::path::Path) -> Result<bool, SchemaError> {
+    fs::exists(file).map_err(|cause| sqlx::Error::Io(cause).into())
+}
+
+async fn writable(database: &mut Database) -> Result<(), SchemaError> {
+    if database.is_read_only().await? { Err(SchemaError::ReadOnly) } else { Ok(()) }
+}
+
+async fn migrate(database: &mut Database) -> Result<(), SchemaError> {
+    refuse_newer(version(database).await?.unwrap_or(0))?;
+    database.begin().await?;
+    // Daemons of one fleet start together.
+    database.lock("brinkwatch schema").await?;
+    // Not asked whether it is there: inside a transaction PostgreSQL may go on believing what it saw before.
+    database.run("CREATE TABLE IF NOT EXISTS ledger_schema (version BIGINT PRIMARY KEY)").await?;
+    let found = newest_step(database).await?;
+    refuse_newer(found)?;
+    for (number, step) in (1_i64..).zip(STEPS).filter(|(number, _)| *number > found) {
+        database.run(&database.step(step)).await?;
+        database.execute(sql("INSERT INTO ledger_schema (version) VALUES (?)").bind(number)).await?;
+    }
+    database.commit().await?;
     Ok(())
 }
 
-async fn version(connection: &mut SqliteConnection) -> Result<i64, SchemaError> {
-    let there = sqlx::query("SELECT 1 FROM sqlite_master WHERE name = 'ledger_schema'");
-    if there.fetch_optional(&mut *connection).await?.is_none() {
-        let first = "CREATE TABLE IF NOT EXISTS ledger_schema (version BIGINT PRIMARY KEY)";
-        sqlx::query(first).execute(connection).await?;
-        return Ok(0);
+async fn version(database: &mut Database) -> Result<Option<i64>, SchemaError> {
+    if !database.has_table("ledger_schema").await? {
+        return Ok(None);
     }
-    let newest = sqlx::query("SELECT COALESCE(MAX(version), 0) FROM ledger_schema").fetch_one(connection).await?;
-    Ok(newest.try_get(0)?)
+    newest_step(database).await.map(Some)
+}
+
+async fn newest_step(database: &mut Database) -> Result<i64, SchemaError> {
+    let newest = database.rows(sql("SELECT COALESCE(MAX(version), 0) AS version FROM ledger_schema")).await?;
+    Ok(newest.first().map(|row| row.get("version")).transpose()?.unwrap_or(0))
+}
+
+fn newest() -> i64 {
+    i64::try_from(STEPS.len()).unwrap_or(i64::MAX)
 }
 
 fn refuse_newer(found: i64) -> Result<(), SchemaError> {
-    let known = i64::try_from(STEPS.len()).unwrap_or(i64::MAX);
+    let known = newest();
     if found > known { Err(SchemaError::Newer { found, known }) } else { Ok(()) }
 }

@@ -1,6 +1,6 @@
 //! The seam to the rounds: what they ask of a ledger.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
 use futures::future::BoxFuture;
@@ -20,7 +20,12 @@ pub trait Ledger: Send + Sync + Debug {
         true
     }
 
-    /// What is remembered of a cluster. Asked once, before its first round.
+    /// Where it lies, in words for a person; absent where it ends with the process.
+    fn lies_at(&self) -> Option<String> {
+        None
+    }
+
+    /// What is remembered of a cluster. Asked before its first round, and once more as long as it is not known.
     fn load(&self, cluster: &str) -> BoxFuture<'_, Loaded>;
 
     /// What people acknowledged and no round has heard of yet. Asked at the beginning of each round.
@@ -49,10 +54,25 @@ pub struct Health {
 /// What is remembered of a cluster.
 #[derive(Debug)]
 pub struct Loaded {
+    /// Whether the ledger was read. What cannot be read may be there all the same.
+    pub is_known: bool,
     /// By query.
     pub memories: BTreeMap<String, QueryMemory>,
+    /// Queries whose memory is another daemon's: nothing of it is written under our own name.
+    pub adopted: BTreeSet<String>,
+    /// Acknowledgements that these memories have heard already, by query.
+    pub heard: BTreeMap<String, BTreeSet<i64>>,
     /// How the ledger does, and the gaps that nobody has settled.
     pub remembered: Remembered,
+}
+
+impl Loaded {
+    /// Of a ledger that remembers nothing but its gaps.
+    #[must_use]
+    pub fn nothing(is_known: bool, remembered: Remembered) -> Self {
+        let (memories, adopted, heard) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
+        Self { is_known, memories, adopted, heard, remembered }
+    }
 }
 
 /// A person says that a state is known and settled.
@@ -107,7 +127,13 @@ pub struct Remembered {
     /// How many gaps of a query nobody has settled, by query and topic: what is not in it has none. Absent while the
     /// ledger does not answer.
     pub unresolved: Option<BTreeMap<String, BTreeMap<TopicName, u64>>>,
-    /// How often the file was opened. Whoever keeps account of what it holds begins anew when this changes: it may be
-    /// another file.
+    /// How often the ledger was opened. Whoever keeps account of what it holds begins anew when this changes: it may be
+    /// another file, or a server that was restored from a copy.
     pub opened: u64,
+}
+
+impl Remembered {
+    /// Of a writer that does not answer.
+    pub(super) const SILENT: Self =
+        Self { health: Health { persistent: false, up: false }, unresolved: None, opened: 0 };
 }

@@ -1,58 +1,39 @@
-//! The one writer of the file: a task of its own, which outlasts every trouble with the file.
+//! The one writer of a daemon: a task of its own, which outlasts every trouble with the ledger.
 
-use std::collections::BTreeMap;
-use std::fmt;
 use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use futures::FutureExt;
-use futures::future::BoxFuture;
-use sqlx::Connection;
-use sqlx::sqlite::SqliteConnection;
 use thiserror::Error;
-use tokio::sync::{Mutex, mpsc, oneshot};
-use tokio::time::timeout;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 use tracing::{error, info, warn};
 
-use super::desk::{Desk, DeskError, Settlement};
+use super::database::{Database, Told, is_cut, is_silence};
 use super::gap::Gap;
 use super::lock;
 use super::memory::Book;
+use super::place::{FILE_NAME, Place};
 use super::schema::{self, SchemaError};
-use super::seam::{Acknowledgement, Health, Ledger, Loaded, Remembered, RoundNotes};
+use super::seam::{Acknowledgement, Health, Loaded, Remembered, RoundNotes};
 use super::shelf;
-use super::transaction::{self, Backlog};
-use crate::judgement::QueryMemory;
+use super::transaction::{self, Backlog, Writing};
+use super::watchers;
 use crate::measures::with_causes;
 
-/// The ledger's file in its folder.
-pub const FILE_NAME: &str = "brinkwatch.sqlite";
+/// A server that says nothing is not asked again for so long: each time would hold up the rounds of all clusters.
+pub(super) const SILENCE: Duration = Duration::from_secs(5);
 
-/// A round waits so long for the ledger, and is published all the same. More than a writer waits for its turn.
-const PATIENCE: Duration = Duration::from_secs(8);
+/// How often a daemon writes down that it is at work.
+const SEEN: Duration = Duration::from_secs(600);
 
-/// A page and an answer tell no more gaps than these; the command tells all.
-const GAPS_SHOWN: u32 = 10_000;
-
-/// So many events are kept while the file cannot be written; then the oldest go.
+/// So many events are kept while the ledger cannot be written; then the oldest go.
 const EVENTS_KEPT: usize = 10_000;
 
-/// Why a daemon must not start on a folder.
+/// Why the ledger cannot be written.
 #[derive(Debug, Error)]
-pub enum OpenError {
-    /// Two daemons on one ledger would judge with each other's memory.
-    #[error("another brinkwatch daemon keeps its ledger in {}", folder.display())]
-    Taken {
-        /// The folder.
-        folder: PathBuf,
-    },
-}
-
-/// Why the file cannot be written.
-#[derive(Debug, Error)]
-enum Trouble {
+pub(super) enum Trouble {
     #[error("the ledger's folder {} cannot be written", folder.display())]
     Folder {
         folder: PathBuf,
@@ -61,166 +42,71 @@ enum Trouble {
     },
     #[error("another brinkwatch daemon has taken the ledger")]
     Taken,
+    #[error("the server did not answer a moment ago")]
+    Silent,
     #[error(transparent)]
     Schema(#[from] SchemaError),
+    #[error("what the ledger remembers cannot be read")]
+    Read(#[source] Told),
     #[error("the ledger cannot be written")]
-    Write(#[source] sqlx::Error),
+    Write(#[source] Told),
+}
+
+impl Trouble {
+    fn of_database(&self) -> Option<&sqlx::Error> {
+        match self {
+            Self::Schema(SchemaError::Database(cause)) | Self::Read(cause) | Self::Write(cause) => Some(&cause.0),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Debug)]
-enum Request {
+pub(super) enum Request {
     Load(String, oneshot::Sender<Loaded>),
     Acknowledgements(String, oneshot::Sender<Vec<Acknowledgement>>),
     Remember(RoundNotes, oneshot::Sender<Remembered>),
 }
 
-/// A ledger in a file.
-#[derive(Debug)]
-pub struct FileLedger {
-    requests: mpsc::Sender<Request>,
-    /// Where pages read for themselves, one at a time.
-    reading: Mutex<PathBuf>,
-}
-
-/// A ledger, and the one task that writes its file.
-pub struct Opened {
-    /// The ledger.
-    pub ledger: FileLedger,
-    /// How it does.
-    pub health: Health,
-    /// To be run until the ledger is dropped: then it closes the file and ends.
-    pub writer: BoxFuture<'static, ()>,
-}
-
-impl fmt::Debug for Opened {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Opened").field("ledger", &self.ledger).field("health", &self.health).finish_non_exhaustive()
-    }
-}
-
-impl FileLedger {
-    /// Opens the ledger in a folder. Trouble with the file is no error: it is logged, said in the ledger's health, and
-    /// the file is tried again with each round.
-    ///
-    /// # Errors
-    /// When another daemon has the folder.
-    pub async fn open(folder: &Path) -> Result<Opened, OpenError> {
-        let mut writer = Writer::new(folder);
-        match writer.connect().await {
-            Ok(()) => info!(file = %writer.file.display(), "the ledger is open"),
-            Err(Trouble::Taken) => return Err(OpenError::Taken { folder: folder.to_owned() }),
-            Err(trouble) => writer.note_trouble(&trouble),
-        }
-        let (requests, inbox) = mpsc::channel(64);
-        let health = writer.health();
-        Ok(Opened {
-            ledger: Self { requests, reading: Mutex::new(folder.to_owned()) },
-            health,
-            writer: writer.run(inbox).boxed(),
-        })
-    }
-
-    async fn ask<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> Request) -> Option<T> {
-        let (reply, answer) = oneshot::channel();
-        self.requests.send(request(reply)).await.ok()?;
-        answer.await.ok()
-    }
-}
-
-impl Remembered {
-    /// Of a writer that does not answer.
-    const SILENT: Self = Self { health: Health { persistent: false, up: false }, unresolved: None, opened: 0 };
-}
-
-impl Ledger for FileLedger {
-    fn load(&self, cluster: &str) -> BoxFuture<'_, Loaded> {
-        let cluster = cluster.to_owned();
-        async move {
-            let loaded = timeout(PATIENCE, self.ask(|reply| Request::Load(cluster, reply))).await;
-            loaded
-                .ok()
-                .flatten()
-                .unwrap_or_else(|| Loaded { memories: BTreeMap::new(), remembered: Remembered::SILENT })
-        }
-        .boxed()
-    }
-
-    fn acknowledgements(&self, cluster: &str) -> BoxFuture<'_, Vec<Acknowledgement>> {
-        let cluster = cluster.to_owned();
-        async move {
-            let heard = timeout(PATIENCE, self.ask(|reply| Request::Acknowledgements(cluster, reply))).await;
-            heard.ok().flatten().unwrap_or_default()
-        }
-        .boxed()
-    }
-
-    fn settle(&self, id: i64, settlement: Settlement) -> BoxFuture<'_, Result<Gap, DeskError>> {
-        let write = async move {
-            let folder = self.reading.lock().await;
-            Desk::open_to_write(&folder).await?.settle(id, &settlement).await
-        };
-        async move { timeout(PATIENCE, write).await.unwrap_or(Err(DeskError::Silent { waited: PATIENCE })) }.boxed()
-    }
-
-    /// By a connection of its own, for which the writer does not wait.
-    fn gaps(&self) -> BoxFuture<'_, Option<Vec<Gap>>> {
-        let read = async {
-            let folder = self.reading.lock().await;
-            let mut desk = Desk::open_to_read(&folder).await?;
-            desk.newest_gaps(GAPS_SHOWN).await
-        };
-        async move {
-            match timeout(PATIENCE, read).await {
-                Ok(Ok(gaps)) => Some(gaps),
-                // Before the first round nothing was ever written.
-                Ok(Err(DeskError::NotThere { .. })) | Err(_) => None,
-                Ok(Err(cause)) => {
-                    warn!(error = with_causes(&cause), "the gaps cannot be read for a page");
-                    None
-                }
-            }
-        }
-        .boxed()
-    }
-
-    fn remember(&self, round: RoundNotes) -> BoxFuture<'_, Remembered> {
-        async move {
-            // A writer that is late has the notes all the same, and writes them when it can.
-            let remembered = timeout(PATIENCE, self.ask(|reply| Request::Remember(round, reply))).await;
-            remembered.ok().flatten().unwrap_or(Remembered::SILENT)
-        }
-        .boxed()
-    }
-}
-
 pub(super) struct Writer {
-    folder: PathBuf,
-    pub(super) file: PathBuf,
-    lock: Option<File>,
-    pub(super) connection: Option<SqliteConnection>,
-    /// The open gaps: those of the file when it was last written, and those found since.
+    place: Place,
+    /// Under which name this daemon remembers and hears.
+    pub(super) watcher: String,
+    pub(super) lock: Option<File>,
+    pub(super) connection: Option<Database>,
+    /// The open gaps: those of the ledger when it was last written, and those found since.
     book: Book,
     backlog: Backlog,
     /// What was last logged, so that one trouble is told once.
     told: Option<String>,
+    /// The same of reading.
+    unread: Option<String>,
     opened: u64,
+    /// Since when the server says nothing, if it does not.
+    silent_since: Option<Instant>,
+    /// When it was last written down that this daemon is at work.
+    seen: Option<Instant>,
 }
 
 impl Writer {
-    pub(super) fn new(folder: &Path) -> Self {
+    pub(super) fn new(place: impl Into<Place>) -> Self {
+        let place = place.into();
         Self {
-            folder: folder.to_owned(),
-            file: folder.join(FILE_NAME),
+            watcher: place.watcher().to_owned(),
+            place,
             lock: None,
             connection: None,
             book: Book::default(),
             backlog: Backlog::default(),
             told: None,
+            unread: None,
             opened: 0,
+            silent_since: None,
+            seen: None,
         }
     }
 
-    async fn run(mut self, mut inbox: mpsc::Receiver<Request>) {
+    pub(super) async fn run(mut self, mut inbox: mpsc::Receiver<Request>) {
         // Whoever asked may have given up waiting: then nobody hears the answer, and that is no fault.
         while let Some(request) = inbox.recv().await {
             match request {
@@ -236,79 +122,138 @@ impl Writer {
         }
     }
 
-    async fn connect(&mut self) -> Result<(), Trouble> {
-        if self.lock.is_none() {
-            let folder = |cause| Trouble::Folder { folder: self.folder.clone(), cause };
-            fs::create_dir_all(&self.folder).map_err(folder)?;
-            self.lock = Some(lock::take(&self.folder).map_err(folder)?.ok_or(Trouble::Taken)?);
+    pub(super) async fn connect(&mut self) -> Result<(), Trouble> {
+        if let Place::Folder(folder) = &self.place
+            && self.lock.is_none()
+        {
+            let trouble = |cause| Trouble::Folder { folder: folder.clone(), cause };
+            fs::create_dir_all(folder).map_err(trouble)?;
+            self.lock = Some(lock::take(folder).map_err(trouble)?.ok_or(Trouble::Taken)?);
         }
-        self.connection = Some(schema::open(&self.file).await?);
+        if self.is_silent() {
+            return Err(Trouble::Silent);
+        }
+        match schema::open(&self.place).await {
+            Ok(connection) => self.connection = Some(connection),
+            Err(cause) => {
+                let trouble = Trouble::Schema(cause);
+                self.listen(&trouble);
+                return Err(trouble);
+            }
+        }
         self.opened += 1;
+        if self.opened == 1 {
+            info!(ledger = %self.place, "the ledger is open");
+        }
         Ok(())
     }
 
-    pub(super) async fn load(&mut self, cluster: &str) -> Loaded {
-        let (memories, book) = match self.read(cluster).await {
-            Ok(read) => read,
-            Err(cause) => {
-                error!(
-                    kafka_cluster = cluster,
-                    error = with_causes(&cause),
-                    "what the ledger remembers cannot be read"
-                );
-                (BTreeMap::new(), None)
-            }
-        };
-        if let Some(book) = book {
-            self.book = book;
-            // what could not be written yet is not in the file
-            self.backlog.gaps.all().for_each(|found| self.book.record(found));
-        }
-        Loaded { memories, remembered: self.remembered(cluster) }
+    fn is_silent(&self) -> bool {
+        self.silent_since.is_some_and(|since| since.elapsed() < SILENCE)
     }
 
-    /// A file that cannot be written may still be read.
-    async fn read(&mut self, cluster: &str) -> Result<(BTreeMap<String, QueryMemory>, Option<Book>), SchemaError> {
+    fn listen(&mut self, trouble: &Trouble) {
+        if trouble.of_database().is_some_and(is_silence) {
+            self.silent_since = Some(Instant::now());
+        }
+    }
+
+    pub(super) async fn load(&mut self, cluster: &str) -> Loaded {
+        // A server is connected to by the first who asks, so that one which hangs holds up nobody else.
+        if self.connection.is_none()
+            && matches!(self.place, Place::Server(_))
+            && let Err(trouble) = self.connect().await
+        {
+            self.note_trouble(&trouble);
+        }
+        match self.read(cluster).await {
+            Ok((loaded, book)) => {
+                self.unread = None;
+                self.book = book;
+                // what could not be written yet is not in there
+                self.backlog.gaps.all().for_each(|found| self.book.record(found));
+                Loaded { remembered: self.remembered(cluster), ..loaded }
+            }
+            // Nothing was ever written: so nothing is forgotten either.
+            Err(Trouble::Schema(SchemaError::Absent)) => Loaded::nothing(true, self.remembered(cluster)),
+            Err(trouble) => {
+                self.listen(&trouble);
+                let words = with_causes(&trouble);
+                let is_told = self.unread.as_ref() == Some(&words) || self.told.as_ref() == Some(&words);
+                if !matches!(trouble, Trouble::Silent) && !is_told {
+                    error!(ledger = %self.place, error = words, "what the ledger remembers cannot be read");
+                    self.unread = Some(words);
+                }
+                self.connection = None;
+                Loaded::nothing(false, self.remembered(cluster))
+            }
+        }
+    }
+
+    /// What cannot be written may still be read.
+    async fn read(&mut self, cluster: &str) -> Result<(Loaded, Book), Trouble> {
+        let silent = self.is_silent();
         let mut to_read;
         let connection = match &mut self.connection {
             Some(connection) => connection,
-            None if !self.file.exists() => return Ok((BTreeMap::new(), None)),
+            None if silent => return Err(Trouble::Silent),
             None => {
-                to_read = schema::open_to_read(&self.file).await?;
+                to_read = schema::open_to_read(&self.place).await?;
                 &mut to_read
             }
         };
-        let (memories, senseless) = shelf::memories(connection, cluster).await?;
-        for query in senseless {
-            warn!(kafka_cluster = cluster, query, "the query's memory makes no sense and begins anew");
-        }
-        Ok((memories, Some(Book::of(transaction::open_gaps(connection).await?))))
+        read(connection, &self.watcher, cluster).await.map_err(|cause| Trouble::Read(cause.into()))
     }
 
     pub(super) async fn unheard(&mut self, cluster: &str) -> Vec<Acknowledgement> {
-        let Some(connection) = &mut self.connection else { return Vec::new() };
-        match transaction::unheard(connection, cluster).await {
+        let mut outcome = self.ask_unheard(cluster).await;
+        if let Err(trouble) = &outcome
+            && trouble.of_database().is_some_and(is_cut)
+        {
+            self.connection = None;
+            outcome = match self.connect().await {
+                Ok(()) => self.ask_unheard(cluster).await,
+                Err(trouble) => Err(trouble),
+            };
+        }
+        match outcome {
             Ok(mut unheard) => {
                 unheard.retain(|one| !self.backlog.heard.contains(&one.id));
                 unheard
             }
-            Err(cause) => {
-                self.note_trouble(&Trouble::Write(cause));
+            Err(trouble) => {
+                self.listen(&trouble);
+                self.note_trouble(&trouble);
                 Vec::new()
             }
         }
     }
 
+    async fn ask_unheard(&mut self, cluster: &str) -> Result<Vec<Acknowledgement>, Trouble> {
+        let Some(connection) = &mut self.connection else { return Ok(Vec::new()) };
+        watchers::unheard(connection, &self.watcher, cluster).await.map_err(|cause| Trouble::Write(cause.into()))
+    }
+
     pub(super) async fn remember(&mut self, round: RoundNotes) -> Remembered {
-        match self.write(&round).await {
+        let was_open = self.connection.is_some();
+        let mut outcome = self.write(&round).await;
+        if let Err(trouble) = &outcome
+            && was_open
+            && trouble.of_database().is_some_and(is_cut)
+        {
+            self.connection = None;
+            outcome = self.write(&round).await;
+        }
+        match outcome {
             Ok(open) => {
                 self.book = Book::of(open);
                 self.backlog = Backlog::default();
                 if self.told.take().is_some() {
-                    info!(file = %self.file.display(), "the ledger is written again, with all that was kept meanwhile");
+                    info!(ledger = %self.place, "the ledger is written again, with all that was kept meanwhile");
                 }
             }
             Err(trouble) => {
+                self.listen(&trouble);
                 self.note_trouble(&trouble);
                 self.keep(&round);
             }
@@ -317,18 +262,29 @@ impl Writer {
     }
 
     async fn write(&mut self, round: &RoundNotes) -> Result<Vec<Gap>, Trouble> {
-        // One that was moved away is still open, and whatever goes there is never found again.
-        if self.connection.is_some() && !self.file.exists() {
+        // A file that was moved away is still open, and whatever goes there is never found again.
+        if let Place::Folder(folder) = &self.place
+            && self.connection.is_some()
+            && !folder.join(FILE_NAME).exists()
+        {
             self.connection = None;
         }
         if self.connection.is_none() {
             self.connect().await?;
         }
+        let is_seen = matches!(self.place, Place::Server(_)) && self.seen.is_none_or(|at| at.elapsed() >= SEEN);
+        let writing = Writing { watcher: &self.watcher, is_seen };
         let Some(connection) = &mut self.connection else { return Err(Trouble::Taken) };
-        transaction::write(connection, round, &self.backlog).await.map_err(Trouble::Write)
+        let open = transaction::write(connection, writing, round, &self.backlog)
+            .await
+            .map_err(|cause| Trouble::Write(cause.into()))?;
+        if is_seen {
+            self.seen = Some(Instant::now());
+        }
+        Ok(open)
     }
 
-    /// Keeps what could not be written. The memory is not kept: the next round brings all that the file lacks.
+    /// Keeps what could not be written. The memory is not kept: the next round brings all that the ledger lacks.
     fn keep(&mut self, round: &RoundNotes) {
         for found in &round.findings {
             self.book.record(found);
@@ -340,13 +296,16 @@ impl Writer {
         self.backlog.heard.extend(&round.acknowledged);
     }
 
-    fn note_trouble(&mut self, trouble: &Trouble) {
-        // A connection that failed is not trusted again: the next round opens the file anew.
+    pub(super) fn note_trouble(&mut self, trouble: &Trouble) {
+        // A connection that failed is not trusted again: the next round opens the ledger anew.
         self.connection = None;
+        if matches!(trouble, Trouble::Silent) {
+            return;
+        }
         let words = with_causes(trouble);
         if self.told.as_ref() != Some(&words) {
             error!(
-                file = %self.file.display(), error = words,
+                ledger = %self.place, error = words,
                 "the ledger cannot be written; what is found is kept in memory, and written when that is possible again"
             );
             self.told = Some(words);
@@ -357,8 +316,24 @@ impl Writer {
         Remembered { health: self.health(), unresolved: Some(self.book.unresolved(cluster)), opened: self.opened }
     }
 
-    fn health(&self) -> Health {
+    pub(super) fn health(&self) -> Health {
         let up = self.connection.is_some();
         Health { persistent: up, up }
     }
+}
+
+/// What is remembered of a cluster, and the gaps that nobody has settled, as they were at one moment.
+async fn read(connection: &mut Database, watcher: &str, cluster: &str) -> sqlx::Result<(Loaded, Book)> {
+    connection.begin_to_read().await?;
+    let shelved = shelf::memories(connection, Some(watcher), cluster).await?;
+    let heard = watchers::heard(connection, cluster, &shelved.of).await?;
+    let book = Book::of(transaction::open_gaps(connection).await?);
+    connection.commit().await?;
+    for query in shelved.senseless {
+        warn!(kafka_cluster = cluster, query, "the query's memory makes no sense and begins anew");
+    }
+    let of_others = shelved.of.into_iter().filter(|(_, of)| of != watcher);
+    let adopted = of_others.map(|(query, _)| query).collect();
+    let loaded = Loaded { memories: shelved.memories, adopted, heard, ..Loaded::nothing(true, Remembered::SILENT) };
+    Ok((loaded, book))
 }

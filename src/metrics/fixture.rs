@@ -50,6 +50,7 @@ pub(crate) fn partition(committed: i64, earliest: i64, latest: i64) -> Partition
         deadline: (lost == 0).then(|| Deadline::At(NOW.plus(Duration::from_secs(11_520)))),
         forecast: None,
         oldest_unread: (latest > committed).then(|| ago(600)),
+        unproved: None,
     }
 }
 
@@ -72,6 +73,7 @@ pub(crate) fn blind() -> PartitionVerdict {
         deadline: None,
         forecast: None,
         oldest_unread: None,
+        unproved: None,
     }
 }
 
@@ -260,7 +262,7 @@ fn reading() -> ClusterReading {
             (Arc::from("gone"), TopicSight::Absent),
         ]
         .into(),
-        ages: BTreeMap::new(),
         missing_rights: [(Right::DescribeConfigs, [Arc::from("prices")].into())].into(),
+        ..ClusterReading::default()
     }
 }

@@ -15,7 +15,14 @@ use crate::retention::{Age, ClusterReading, PartitionReading, TopicId};
 pub trait BrokerReader: Send + Sync + Debug {
     /// Existence, identity, limits and bounds of topics, in this order: topics, earliest, latest. An error is for the
     /// cluster that can not be reached at all; anything less is an error of the topic or partition that has it.
-    fn topics(&self, wanted: &[WantedTopic], deadline: Duration) -> BoxFuture<'_, Result<ClusterReading, Unread>>;
+    ///
+    /// `now` is what our clock shows as the pass begins: brokers whose clocks run ahead of it are told by their stamps.
+    fn topics(
+        &self,
+        wanted: &[WantedTopic],
+        now: Moment,
+        deadline: Duration,
+    ) -> BoxFuture<'_, Result<ClusterReading, Unread>>;
 
     /// The latest offset once more, for partitions of topics that the newest pass has seen.
     fn latest(

@@ -8,7 +8,7 @@ use super::json::{Node, hint};
 use super::mistake::ScenarioError;
 use super::scenario::{Change, KafkaChange, Partition, TopicChange};
 use crate::measures::{Moment, Offset, Reason, TopicName, Unread};
-use crate::retention::{Limits, TopicId};
+use crate::retention::{Limits, TopicId, Unproved};
 
 /// Kafka's names of errors, and `no_leader` for the answer that names none.
 const KAFKA_ERRORS: [(&str, Reason); 17] = [
@@ -148,6 +148,7 @@ fn partition(node: &Node<'_>) -> Result<Result<Partition, Unread>, ScenarioError
     let latest = fields.need("latest")?.whole()?;
     let stable = fields.take("stable").filter(|node| !node.is_null()).map(|node| node.whole()).transpose()?;
     let epoch = fields.take("leader_epoch").filter(|node| !node.is_null()).map(|node| node.small()).transpose()?;
+    let unproved = fields.take("unproved").filter(|node| !node.is_null()).map(|node| unproved(&node)).transpose()?;
     let records = fields.take("records").filter(|node| !node.is_null()).map(|node| records(&node)).transpose()?;
     fields.finish()?;
     let (Some(earliest), Some(latest)) = (Offset::new(earliest), Offset::new(latest)) else {
@@ -159,7 +160,13 @@ fn partition(node: &Node<'_>) -> Result<Result<Partition, Unread>, ScenarioError
         stable: stable.and_then(Offset::new),
         leader_epoch: epoch,
         records: records.unwrap_or_default(),
+        unproved,
     }))
+}
+
+/// Why nothing is proved from time: a word, or for a clock that runs ahead an object with the broker and by how much.
+fn unproved(node: &Node<'_>) -> Result<Unproved, ScenarioError> {
+    serde_json::from_str(node.raw()).map_err(|error| node.wrong(format!("is no reason why nothing is proved: {error}")))
 }
 
 fn records(node: &Node<'_>) -> Result<Vec<(Offset, Moment)>, ScenarioError> {

@@ -12,7 +12,7 @@ use super::world::{Kafka, State, Topic, World, overlay};
 use crate::checkpoint::{self, CheckpointReading, Listing, LogEntry, OlderEntry};
 use crate::measures::{BatchId, Moment, Offset, Reason, TopicName, TopicPartition, Unread};
 use crate::readers::{AgeRequest, BrokerReader, CheckpointReader, FirstSince, RequestCounts, WantedTopic};
-use crate::retention::{Age, ClusterReading, PartitionReading, TopicReading, TopicSight};
+use crate::retention::{Age, ClusterReading, PartitionReading, TopicReading, TopicSight, Unproved};
 
 /// Reads a checkpoint as it stands in the step.
 #[derive(Debug)]
@@ -117,7 +117,12 @@ fn fetch(files: &BTreeMap<String, File>, path: &str) -> Result<Option<Vec<u8>>, 
 }
 
 impl BrokerReader for WrittenKafka {
-    fn topics(&self, wanted: &[WantedTopic], _deadline: Duration) -> BoxFuture<'_, Result<ClusterReading, Unread>> {
+    fn topics(
+        &self,
+        wanted: &[WantedTopic],
+        _now: Moment,
+        _deadline: Duration,
+    ) -> BoxFuture<'_, Result<ClusterReading, Unread>> {
         let state = self.world.state();
         let answer = match &state.step.kafka_error {
             Some(error) => Err(error.clone()),
@@ -127,6 +132,7 @@ impl BrokerReader for WrittenKafka {
                     .iter()
                     .map(|wanted| (TopicName::clone(&wanted.name), sight(&state.kafka, wanted)))
                     .collect(),
+                unproved: unproved(&state.kafka, wanted),
                 ..ClusterReading::default()
             }),
         };
@@ -192,6 +198,20 @@ fn partition<'a>(kafka: &'a Kafka, at: &TopicPartition) -> Option<&'a Result<Par
         Topic::Seen(topic) => topic.partitions.get(&at.partition),
         Topic::Unread(_) => None,
     }
+}
+
+/// What the scenario says cannot be proved.
+fn unproved(kafka: &Kafka, wanted: &[WantedTopic]) -> BTreeMap<TopicPartition, Unproved> {
+    let mut unproved = BTreeMap::new();
+    for wanted in wanted {
+        let Some(Topic::Seen(topic)) = kafka.topics.get(&wanted.name) else { continue };
+        for (number, found) in &topic.partitions {
+            if let Ok(Partition { unproved: Some(why), .. }) = found {
+                unproved.insert(TopicPartition::new(&wanted.name, *number), *why);
+            }
+        }
+    }
+    unproved
 }
 
 fn sight(kafka: &Kafka, wanted: &WantedTopic) -> TopicSight {

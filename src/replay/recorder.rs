@@ -164,10 +164,15 @@ struct HeardBrokers {
 }
 
 impl BrokerReader for HeardBrokers {
-    fn topics(&self, wanted: &[WantedTopic], deadline: Duration) -> BoxFuture<'_, Result<ClusterReading, Unread>> {
+    fn topics(
+        &self,
+        wanted: &[WantedTopic],
+        now: Moment,
+        deadline: Duration,
+    ) -> BoxFuture<'_, Result<ClusterReading, Unread>> {
         let wanted = wanted.to_vec();
         async move {
-            let answer = self.brokers.topics(&wanted, deadline).await;
+            let answer = self.brokers.topics(&wanted, now, deadline).await;
             lock(&self.heard).cluster = Some(answer.clone());
             answer
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::measures::{Moment, Offset, TopicName, Unread};
-use crate::retention::{Limits, TopicId};
+use crate::retention::{Limits, TopicId, Unproved};
 
 /// What was observed, step by step.
 #[derive(Clone, Debug, PartialEq)]
@@ -120,4 +120,6 @@ pub(super) struct Partition {
     pub(super) leader_epoch: Option<i32>,
     /// Offset and timestamp, ascending by offset.
     pub(super) records: Vec<(Offset, Moment)>,
+    /// Why nothing is proved from time here.
+    pub(super) unproved: Option<Unproved>,
 }

@@ -11,7 +11,7 @@ use super::anonymous::Names;
 use crate::checkpoint::LogEntry;
 use crate::measures::{Moment, Offset, TopicName, TopicPartition, Unread};
 use crate::readers::stores::CheckpointFiles;
-use crate::retention::{Age, ClusterReading, Limits, PartitionReading, TopicReading, TopicSight};
+use crate::retention::{Age, ClusterReading, Limits, PartitionReading, TopicReading, TopicSight, Unproved};
 
 /// In place of a file that decided nothing, and so was not fetched.
 const NOT_FETCHED: &str = "-";
@@ -57,19 +57,17 @@ fn rfc3339(at: Moment) -> Option<String> {
     DateTime::from_timestamp_millis(at.millis()).map(|time| time.to_rfc3339_opts(SecondsFormat::Millis, true))
 }
 
+/// What look-ups by time showed.
+type Ages = BTreeMap<(TopicPartition, Offset), Age>;
+
 /// Everything that the brokers said. `now` stands for what a look-up left open.
-pub(super) fn kafka(
-    cluster: &ClusterReading,
-    ages: &BTreeMap<(TopicPartition, Offset), Age>,
-    now: Moment,
-    names: &mut Names,
-) -> Map<String, Value> {
+pub(super) fn kafka(cluster: &ClusterReading, ages: &Ages, now: Moment, names: &mut Names) -> Map<String, Value> {
     let mut topics = Map::new();
     for (name, sight) in &cluster.topics {
         let topic = match sight {
             TopicSight::Absent => continue,
             TopicSight::Unread(unread) => error(unread),
-            TopicSight::Seen(reading) => topic(name, reading, ages, now, names),
+            TopicSight::Seen(reading) => topic(name, reading, ages, &cluster.unproved, now, names),
         };
         topics.insert(names.topic(name), topic);
     }
@@ -82,7 +80,8 @@ pub(super) fn kafka(
 fn topic(
     name: &TopicName,
     reading: &TopicReading,
-    ages: &BTreeMap<(TopicPartition, Offset), Age>,
+    ages: &Ages,
+    unproved: &BTreeMap<TopicPartition, Unproved>,
     now: Moment,
     names: &mut Names,
 ) -> Value {
@@ -92,7 +91,7 @@ fn topic(
         let of_it = ages.iter().filter(|((other, _), _)| *other == at).map(|((_, committed), age)| (*committed, *age));
         let partition = match read {
             Err(unread) => error(unread),
-            Ok(bounds) => partition(bounds, &points(bounds, of_it, now)),
+            Ok(bounds) => partition(bounds, &points(bounds, of_it, now), unproved.get(&at)),
         };
         partitions.insert(number.to_string(), partition);
     }
@@ -126,11 +125,12 @@ fn points(
     points
 }
 
-fn partition(bounds: &PartitionReading, points: &BTreeMap<Offset, Moment>) -> Value {
+fn partition(bounds: &PartitionReading, points: &BTreeMap<Offset, Moment>, unproved: Option<&Unproved>) -> Value {
     let mut told = json!({"earliest": bounds.earliest, "latest": bounds.latest});
     let fields = [
         ("stable", bounds.stable.map(|stable| json!(stable))),
         ("leader_epoch", bounds.leader_epoch.map(|epoch| json!(epoch))),
+        ("unproved", unproved.map(|why| json!(why))),
         ("records", (!points.is_empty()).then(|| json!(points.iter().collect::<Vec<_>>()))),
     ];
     if let Some(told) = told.as_object_mut() {
@@ -167,7 +167,9 @@ pub(super) fn kafka_again(
         let bounds = reading.and_then(|reading| reading.partitions.get(&at.partition)?.as_ref().ok());
         let told = match (bounds, answer) {
             (Some(bounds), Ok(latest)) if bounds.latest == *latest => continue,
-            (Some(bounds), Ok(latest)) => partition(&PartitionReading { latest: *latest, ..*bounds }, &BTreeMap::new()),
+            (Some(bounds), Ok(latest)) => {
+                partition(&PartitionReading { latest: *latest, ..*bounds }, &BTreeMap::new(), None)
+            }
             (_, Err(unread)) => error(unread),
             (None, Ok(_)) => continue,
         };

@@ -36,7 +36,12 @@ pub enum Threat {
 /// little history: at least two expected intervals and two samples.
 #[must_use]
 pub fn forecast(threat: Threat, window: &[Sample], jumps: &[u64], interval: Duration) -> Option<Deadline> {
-    let (first, last) = (window.first()?, window.last()?);
+    let last = window.last()?;
+    let first = match threat {
+        Threat::Size => window.first()?,
+        // What was not known at first may be known by now.
+        Threat::Time => window.iter().find(|sample| sample.deadline.is_some())?,
+    };
     let span = last.at.since(first.at);
     if span.is_zero() || span < interval * 2 {
         return None;

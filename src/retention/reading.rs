@@ -5,7 +5,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::abilities::Abilities;
 use super::set_by::SetBy;
+use super::unproved::Unproved;
 use crate::measures::{Moment, Offset, TopicName, TopicPartition, Unread};
 
 /// A topic's identity: sixteen bytes that change when a topic is deleted and made again.
@@ -32,6 +34,10 @@ pub struct ClusterReading {
     pub ages: BTreeMap<(TopicPartition, Offset), Age>,
     /// Rights that the brokers refused, with the topics for which they did. Each takes away what needs it, and no more.
     pub missing_rights: BTreeMap<Right, BTreeSet<TopicName>>,
+    /// Partitions of which nothing is proved from time, each with the reason.
+    pub unproved: BTreeMap<TopicPartition, Unproved>,
+    /// What the brokers can do, as far as they have shown it.
+    pub abilities: Abilities,
 }
 
 /// A right that a reader needs on each topic.

@@ -158,6 +158,10 @@ fn a_forecast_needs_history_and_says_never_when_the_query_keeps_up() {
     check(Threat::Time, &keeps_up, Some(Deadline::Never));
     let unproved = Sample { deadline: None, ..sample(200, 0, 100, 1000, 0) };
     check(Threat::Time, &[sample(0, 0, 100, 1000, 1100), unproved], None);
+    // The history begins where a deadline is known.
+    let began = Sample { at: second(-300), ..unproved };
+    check(Threat::Time, &[began, still[0], still[1]], Some(Deadline::At(second(1100))));
+    check(Threat::Time, &[began, still[1]], None);
 }
 
 #[test]

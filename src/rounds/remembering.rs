@@ -29,17 +29,24 @@ pub(super) fn began(clock: Clock, target: &ClusterTarget, loaded: Loaded) -> Clu
     state
 }
 
-/// Takes over what the ledger remembers of the cluster's queries, but of those that this process has seen itself.
+/// Takes over what the ledger remembers of the cluster's queries, but of those that this process has seen itself. As long
+/// as the ledger has told nothing, what this process has seen is not much: it goes on as if it began now.
 pub(super) fn take_over(state: &mut ClusterState, target: &ClusterTarget, loaded: Loaded) {
-    let mut memories = loaded.memories;
+    let Loaded { is_known, mut memories, adopted, mut heard, remembered } = loaded;
     for query in &target.queries {
-        if state.memories.contains_key(&query.name) {
+        if state.is_loaded && state.memories.contains_key(&query.name) {
             continue;
         }
+        state.heard.extend(heard.remove(&query.name).unwrap_or_default());
         let Some(memory) = memories.remove(&query.name) else { continue };
-        state.remember(query.name.clone(), memory);
+        if adopted.contains(&query.name) {
+            state.adopt(query.name.clone(), memory);
+        } else {
+            state.remember(query.name.clone(), memory);
+        }
     }
-    state.gaps_unresolved = loaded.remembered.unresolved;
+    state.is_loaded |= is_known;
+    state.gaps_unresolved = remembered.unresolved;
 }
 
 /// Releases what people acknowledged since the last round. Answers with the numbers of what was heard.
@@ -47,7 +54,9 @@ pub(super) fn hear(state: &mut ClusterState, said: Vec<Acknowledgement>) -> Vec<
     let mut heard = Vec::with_capacity(said.len());
     for acknowledgement in said {
         let Acknowledgement { id, query, topic, partition } = acknowledgement;
-        if let Some(memory) = state.memories.get_mut(&query) {
+        if !state.heard.remove(&id)
+            && let Some(memory) = state.memories.get_mut(&query)
+        {
             memory.acknowledge(topic.as_deref(), partition);
             info!(query, topic, partition, "a state was acknowledged");
         }
@@ -98,3 +107,6 @@ pub(super) fn notes(target: &ClusterTarget, found: &Found, acknowledged: Vec<i64
 pub fn published_health(health: Health) -> LedgerHealth {
     LedgerHealth { persistent: health.persistent, up: health.up }
 }
+
+#[cfg(test)]
+mod tests;

@@ -53,7 +53,7 @@ pub async fn once(
     // negative, and a committed offset beyond the end is a finding and not a race.
     let mut checkpoints = read_all(&queries, places, deadline / 3, &state.clock).await;
     let topics = topics_of(&queries, &checkpoints, state);
-    let mut cluster = target.brokers.topics(&topics, deadline / 3).await;
+    let mut cluster = target.brokers.topics(&topics, state.clock.now(), deadline / 3).await;
 
     let mut histories = BTreeMap::new();
     if let Ok(cluster) = &mut cluster {

@@ -34,7 +34,9 @@ pub async fn run(
     stop: CancellationToken,
 ) {
     let mut target = Arc::clone(&targets.borrow_and_update());
-    let mut state = began(clock, &target, ledger.load(&target.name).await);
+    let loaded = ledger.load(&target.name).await;
+    board.set_ledger(published_health(loaded.remembered.health));
+    let mut state = began(clock, &target, loaded);
     board.publish(remembered_round(&target, &state));
     let mut ticks = rhythm(target.poll_interval);
     loop {
@@ -53,6 +55,9 @@ pub async fn run(
                 }
             }
         }
+        if !state.is_loaded {
+            take_over(&mut state, &target, ledger.load(&target.name).await);
+        }
         let heard = hear(&mut state, ledger.acknowledgements(&target.name).await);
         let found = tokio::select! {
             () = stop.cancelled() => return,
@@ -64,7 +69,7 @@ pub async fn run(
             state.missing_rights = reading.missing_rights.clone();
         }
         let mut notes = notes(&target, &found, heard);
-        if ledger.keeps_memories() {
+        if ledger.keeps_memories() && state.is_loaded {
             notes.memories = unwritten(&state);
         }
         let pieces = notes.memories.clone();
@@ -130,4 +135,4 @@ fn log_transitions(target: &ClusterTarget, state: &ClusterState, found: &Found) 
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

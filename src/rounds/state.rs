@@ -22,6 +22,10 @@ pub struct ClusterState {
     pub written: Written,
     /// How often the ledger was opened when that was true.
     pub opened: u64,
+    /// Whether the ledger has told what it remembers. Until then nothing is put in its place.
+    pub is_loaded: bool,
+    /// Acknowledgements that are in the memories already.
+    pub heard: BTreeSet<i64>,
     /// Gap records that nobody has settled, by query and topic; absent while the ledger does not answer.
     pub gaps_unresolved: Option<BTreeMap<String, BTreeMap<TopicName, u64>>>,
     /// Topics that a query's checkpoint ever named, by query.
@@ -50,6 +54,12 @@ impl ClusterState {
         self.topics.entry(query.clone()).or_default().extend(memory.topics.keys().cloned());
         self.written.insert(&query, &memory);
         self.memories.insert(query, memory);
+    }
+
+    /// Takes over what another daemon remembers of a query: under our name nothing of it is written.
+    pub(super) fn adopt(&mut self, query: String, memory: QueryMemory) {
+        self.remember(query.clone(), memory);
+        self.written.retain(|known| *known != query);
     }
 
     /// Forgets the queries that are no longer there. The ledger keeps what it knows of them, should they come back.

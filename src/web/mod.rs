@@ -149,6 +149,11 @@ impl WebState {
         self.ledger().is_some_and(|ledger| ledger.keeps_memories())
     }
 
+    /// Where the ledger lies, if anywhere.
+    fn ledger_lies_at(&self) -> Option<String> {
+        self.ledger()?.lies_at()
+    }
+
     fn ledger(&self) -> Option<Arc<dyn Ledger>> {
         self.0.sources.ledger.upgrade()
     }

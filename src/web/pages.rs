@@ -79,6 +79,7 @@ pub(super) async fn gaps(State(state): State<WebState>, Query(question): Query<g
         options: state.options(),
         settles: state.settings().access.knows_callers(),
         remembers: state.remembers(),
+        lies_at: state.ledger_lies_at(),
     };
     html(StatusCode::OK, &gaps::page(frame, gaps.as_deref(), &question, &around, now))
 }

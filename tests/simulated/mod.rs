@@ -46,7 +46,7 @@ impl fmt::Debug for Brokers {
 }
 
 impl BrokerReader for Brokers {
-    fn topics(&self, _: &[WantedTopic], _: Duration) -> BoxFuture<'_, Result<ClusterReading, Unread>> {
+    fn topics(&self, _: &[WantedTopic], _: Moment, _: Duration) -> BoxFuture<'_, Result<ClusterReading, Unread>> {
         ready((self.cluster)()).boxed()
     }
 

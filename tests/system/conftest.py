@@ -10,6 +10,7 @@ from .browser import Browser
 from .cases import MAKERS, Cases
 from .kafka import Broker
 from .kafka_cluster import KafkaCluster
+from .postgres import Postgres
 from .prometheus import Prometheus
 from .spark import Spark
 from .stores import KINDS
@@ -65,6 +66,16 @@ def own_cluster(tmp_path):
     yield make
     for one in made:
         one.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """The PostgreSQL that tests share. Each has a database of its own, and leaves the server running."""
+    shared = Postgres()
+    try:
+        yield shared.start()
+    finally:
+        shared.stop()
 
 
 @pytest.fixture(scope="session")

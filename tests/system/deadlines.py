@@ -23,6 +23,7 @@ from .background import Repeated
 from .brinkwatch import Config, Daemon
 from .positions import write_checkpoint
 from .kafka import Broker, now_ms
+from .tiers import tiered
 from .waiting import wait_until
 
 # Records before the queries are looked at, so many milliseconds of stamped time apart; and for how long more come.
@@ -60,6 +61,7 @@ KINDS = {
     ),
     "after DeleteRecords": Kind(trimmed=True),
     "one segment only": Kind({"segment_ms": 600_000}),
+    "tiered": Kind({"remote_storage_enable": "true", "local_retention_ms": 1_000}),
     "compacted and deleted": Kind({"cleanup_policy": "compact,delete"}, proved=False),
 }
 
@@ -118,7 +120,8 @@ class Run:
         }
 
     def measure(self) -> dict[Place, Seen]:
-        broker = Broker(self.folder / "broker", properties={"log.retention.check.interval.ms": "200"}).start()
+        properties = {"log.retention.check.interval.ms": "200", **tiered(self.folder)}
+        broker = Broker(self.folder / "broker", properties=properties).start()
         daemon = None
         try:
             create(broker, self.topics(), self.partitions)

@@ -281,6 +281,7 @@ class Broker(Kafka):
         properties: Mapping[str, str] | None = None,
         port: int | None = None,
         jvm: Sequence[str] = (),
+        ahead: int = 0,
     ):
         self.folder = folder
         self.cluster_id = cluster_id
@@ -288,6 +289,8 @@ class Broker(Kafka):
         self.bootstrap = f"127.0.0.1:{self.port}"
         self.extra = dict(properties or {})
         self.jvm = list(jvm)
+        # Its clock is so many seconds ahead of ours from the next start on.
+        self.ahead = ahead
         self.process: Process | None = None
 
     # Life
@@ -318,7 +321,7 @@ class Broker(Kafka):
     def launch(self, *, outlives: bool = False) -> None:
         """Starts the process, and waits for nothing."""
         argv = ["java", *JVM, *self.jvm, *self._logging, "-cp", self._classpath, "kafka.Kafka", str(self._settings)]
-        self.process = Process(argv, self.folder / "broker.out", outlives=outlives, cwd=self.folder)
+        self.process = Process(argv, self.folder / "broker.out", outlives=outlives, cwd=self.folder, env=self._clock)
 
     def wait_ready(self) -> None:
         def answers() -> bool:
@@ -334,6 +337,19 @@ class Broker(Kafka):
     def kill(self) -> None:
         """As a power cut: SIGKILL."""
         self.process.kill()
+
+    @property
+    def _clock(self) -> dict[str, str]:
+        if not self.ahead:
+            return {}
+        [library] = Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1")
+        return {
+            "LD_PRELOAD": str(library),
+            "FAKETIME": f"+{self.ahead}s",
+            # Java waits by the other clock, and would wait for ever.
+            "DONT_FAKE_MONOTONIC": "1",
+            "FAKETIME_FORCE_MONOTONIC_FIX": "0",
+        }
 
     @property
     def _settings(self) -> Path:

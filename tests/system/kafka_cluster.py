@@ -98,6 +98,7 @@ class KafkaCluster(Kafka):
         brokers: int = 3,
         cluster_id: str = CLUSTER_ID,
         properties: Mapping[str, str] | None = None,
+        ahead: Mapping[int, int] | None = None,
     ):
         self.folder = folder
         self.cluster_id = cluster_id
@@ -109,6 +110,8 @@ class KafkaCluster(Kafka):
         # Tokens are asked for by HTTPS; the authority is the brokers'.
         self.tokens = TokenServer(folder / "tokens", certificate=self.certificate)
         self.nodes = {number: Node(self, number) for number in range(1, brokers + 1)}
+        for number, seconds in (ahead or {}).items():
+            self.nodes[number].ahead = seconds
         for node in self.nodes.values():
             node.extra = {**self._properties(node), **(properties or {})}
         self.bootstrap = self.servers("PLAINTEXT")

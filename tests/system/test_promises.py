@@ -3,9 +3,11 @@
 import os
 import shutil
 import stat
+from concurrent.futures import ThreadPoolExecutor
 
 from . import brinkwatch
 from .brinkwatch import Config
+from .positions import write_checkpoint
 
 
 def picture(folder) -> dict[str, tuple]:
@@ -42,6 +44,31 @@ def test_a_checkpoint_is_never_written_to(cases, broker, tmp_path):
             path.chmod(path.stat().st_mode | stat.S_IWUSR)
 
 
+def ask_everything(config, bootstrap: str, checkpoint, folder) -> None:
+    """Every command that asks brokers, about topics that they do not have, and about names that nobody has."""
+    nobody = "no-such-topic"
+    sink = folder / "sink.csv"
+    sink.write_text(f"topic,partition,max_offset\n{nobody},0,5\n")
+    here = ["--checkpoint", checkpoint, "--bootstrap-servers", bootstrap]
+    astray = write_checkpoint(folder / "astray", {nobody: {0: 5}})
+    there = ["--checkpoint", astray, "--bootstrap-servers", bootstrap]
+    commands = (
+        ["check"],
+        ["starting-offsets", "--at", "committed"],
+        ["starting-offsets", "--at", "earliest", "--topic", nobody],
+        ["starting-offsets", "--at", "10min ago", "--by-timestamp"],
+        ["verify", "--sink-offsets", sink],
+        ["size", "--outage", "72h"],
+        ["size", "--topic", nobody],
+    )
+    asked = [[*command, *query] for query in (["--config", config, "missing"], here, there) for command in commands]
+    with ThreadPoolExecutor() as pool:
+        for arguments, done in zip(asked, pool.map(lambda arguments: brinkwatch.run(*arguments), asked), strict=True):
+            # Whatever it answers: it understood the question, or knows the topics and has not this one among them.
+            assert done.code in (0, 1, 3) or nobody in done.err, f"{arguments}: {done}"
+    brinkwatch.run("config", "check", "--live", "--config", config)
+
+
 def test_nothing_appears_on_a_fresh_broker(cases, own_broker, tmp_path):
     """The broker would create a topic for whoever asks, and its own topics at the first group."""
     present, missing = cases["healthy"], cases["compacted"]
@@ -60,7 +87,7 @@ def test_nothing_appears_on_a_fresh_broker(cases, own_broker, tmp_path):
             metrics = daemon.after_a_round()
         assert metrics.value("latest_offset", topic=present.topic, partition=0) == 20
         brinkwatch.check("--config", config.write())
-        brinkwatch.check("--checkpoint", missing.checkpoint, "--bootstrap-servers", fresh.bootstrap)
+        ask_everything(config.write(), fresh.bootstrap, missing.checkpoint, tmp_path)
         assert (fresh.topics(), fresh.groups()) == before
     finally:
         daemon.stop()

@@ -11,6 +11,7 @@ cache=$(cd "$cache" && pwd)
 fingerprint() { sha256sum <"$1" | cut -c1-10; }
 
 export BRINKWATCH_KAFKA_JARS=$cache/kafka-$(fingerprint "$testbed/kafka-pom.xml")
+export BRINKWATCH_TIERS_JARS=$cache/tiers-$(fingerprint "$testbed/tiers-pom.xml")
 export BRINKWATCH_SPARK_JARS=$cache/spark-$(fingerprint "$testbed/spark-pom.xml")
 export BRINKWATCH_S3A_JARS=$cache/s3a-$(fingerprint "$testbed/s3a-pom.xml")
 venv=$cache/venv-$( (python3 -V 2>/dev/null || true) | tr -dc "0-9.")-$(fingerprint "$testbed/requirements.txt")

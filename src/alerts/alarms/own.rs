@@ -125,7 +125,8 @@ fn ledger_failing(inputs: &Inputs) -> Rule {
         summary: "Brinkwatch cannot write its ledger.",
         description: "Brinkwatch on {{ $labels.instance }} cannot write down what it has seen. It goes on watching from memory \
             and writes when it can. If it is restarted before, losses that were counted since are forgotten, and a topic \
-            that was made again meanwhile is not recognised. Look at its log and at the disk of state_dir.",
+            that was made again meanwhile is not recognised. Look at its log, then at the disk of state_dir, \
+            or at the database of ledger.url.",
     }
 }
 

@@ -90,6 +90,8 @@ fn row(answer: &QueryAnswer, at: &TopicPartition, partition: &PartitionVerdict) 
         "beyond_end_offsets": partition.beyond_end,
         "remaining_ratio": partition.ratio,
         "deadline": partition.deadline.and_then(deadline),
+        "projected_loss": partition.forecast.and_then(deadline),
+        "unproved": partition.unproved.map(|why| json!({"reason": why.label(), "detail": why.to_string()})),
         "reason": partition.reason,
     })
 }

@@ -1,9 +1,8 @@
 //! What the ledger of a daemon remembers: only that tells a topic that was made anew while its log looks healthy.
 
 use std::io::{self, Write};
-use std::path::Path;
 
-use crate::ledger::{Desk, DeskError};
+use crate::ledger::{Desk, DeskError, Place};
 use crate::process::clock::Clock;
 use crate::rounds::{ClusterState, ClusterTarget};
 
@@ -11,9 +10,9 @@ use crate::rounds::{ClusterState, ClusterTarget};
 ///
 /// # Errors
 /// When that cannot be told.
-pub(super) async fn state(folder: Option<&Path>, target: &ClusterTarget) -> anyhow::Result<ClusterState> {
-    let Some(folder) = folder else { return Ok(ClusterState::default()) };
-    match memories(folder, &target.name).await {
+pub(super) async fn state(place: Option<&Place>, target: &ClusterTarget) -> anyhow::Result<ClusterState> {
+    let Some(place) = place else { return Ok(ClusterState::default()) };
+    match memories(place, &target.name).await {
         Ok(mut memories) => {
             memories.retain(|name, _| target.queries.iter().any(|query| query.name == *name));
             return Ok(ClusterState::remembering(Clock::default(), memories));
@@ -23,9 +22,8 @@ pub(super) async fn state(folder: Option<&Path>, target: &ClusterTarget) -> anyh
             let cause = anyhow::Error::new(cause);
             writeln!(
                 io::stderr(),
-                "brinkwatch: checked without the ledger in {}, so that a topic which was made anew may look healthy: \
-                 {cause:#}",
-                folder.display()
+                "brinkwatch: checked without the ledger at {place}, so that a topic which was made anew may look healthy: \
+                 {cause:#}"
             )?;
         }
     }
@@ -33,8 +31,8 @@ pub(super) async fn state(folder: Option<&Path>, target: &ClusterTarget) -> anyh
 }
 
 async fn memories(
-    folder: &Path,
+    place: &Place,
     cluster: &str,
 ) -> Result<std::collections::BTreeMap<String, crate::judgement::QueryMemory>, DeskError> {
-    Desk::open_to_read(folder).await?.memories(cluster).await
+    Desk::open_to_read(place).await?.memories(cluster).await
 }

@@ -16,7 +16,7 @@ use crate::commands::look::{look, times_of};
 use crate::commands::output::{Align, Rows};
 use crate::commands::targets::{Asked, ByHand, ensure_known};
 use crate::commands::times::rfc3339;
-use crate::ledger::{Desk, Gap};
+use crate::ledger::{Desk, Gap, Place};
 use crate::measures::{Moment, Offset, TopicPartition};
 use crate::process::exit_code::ExitCode;
 use crate::rounds::{ClusterState, ClusterTarget};
@@ -53,12 +53,8 @@ pub struct BackfillArgs {
 /// From when to when the records of a gap were written, as far as it is known.
 type Window = (Option<Moment>, Option<Moment>);
 
-pub(super) async fn backfill(
-    args: &BackfillArgs,
-    folder: &std::path::Path,
-    out: &mut dyn Write,
-) -> anyhow::Result<ExitCode> {
-    let gaps = chosen(args, folder).await?;
+pub(super) async fn backfill(args: &BackfillArgs, place: &Place, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
+    let gaps = chosen(args, place).await?;
     if gaps.is_empty() {
         writeln!(out, "no gap of {} is open", args.what)?;
         return Ok(ExitCode::Fine);
@@ -68,8 +64,8 @@ pub(super) async fn backfill(
     Ok(ExitCode::Fine)
 }
 
-async fn chosen(args: &BackfillArgs, folder: &std::path::Path) -> anyhow::Result<Vec<Gap>> {
-    let mut desk = ended(Desk::open_to_read(folder).await)?;
+async fn chosen(args: &BackfillArgs, place: &Place) -> anyhow::Result<Vec<Gap>> {
+    let mut desk = ended(Desk::open_to_read(place).await)?;
     if let Ok(id) = args.what.parse::<i64>() {
         return Ok(vec![ended(desk.gap(id).await)?]);
     }

@@ -16,7 +16,7 @@ use crate::commands::output::OutputFormat;
 use crate::commands::targets::{Asked, ByHand};
 use crate::config::Config;
 use crate::judgement::{Certainty, PartitionVerdict};
-use crate::ledger::{Desk, Gap, RecoveryStatus};
+use crate::ledger::{Desk, Gap, Place, RecoveryStatus};
 use crate::measures::{Moment, TopicPartition};
 use crate::process::clock;
 use crate::process::exit_code::ExitCode;
@@ -68,11 +68,7 @@ pub struct RecordArgs {
     pub output: OutputFormat,
 }
 
-pub(super) async fn record(
-    args: &RecordArgs,
-    folder: &std::path::Path,
-    out: &mut dyn Write,
-) -> anyhow::Result<ExitCode> {
+pub(super) async fn record(args: &RecordArgs, place: &Place, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
     let queries = [args.query.clone()];
     let asked = Asked { queries: &queries, source: &args.source, by_hand: &ByHand::default(), timeout: args.timeout };
     let (config, _) = asked.config().await?;
@@ -81,11 +77,11 @@ pub(super) async fn record(
     let gaps = if args.found {
         found(args, &asked, &config, &cluster).await?
     } else {
-        vec![by_hand(args, &cluster, folder).await?]
+        vec![by_hand(args, &cluster, place).await?]
     };
     let mut held: Vec<Gap> = Vec::new();
     if !gaps.is_empty() {
-        let mut desk = ended(Desk::open_or_make(folder).await)?;
+        let mut desk = ended(Desk::open_or_make(place).await)?;
         for gap in &gaps {
             held.extend(ended(desk.record(gap).await)?);
         }
@@ -105,7 +101,7 @@ pub(super) async fn record(
     Ok(ExitCode::Fine)
 }
 
-async fn by_hand(args: &RecordArgs, cluster: &str, folder: &std::path::Path) -> anyhow::Result<Gap> {
+async fn by_hand(args: &RecordArgs, cluster: &str, place: &Place) -> anyhow::Result<Gap> {
     let usage = || Ended::with(ExitCode::Usage, "nothing is recorded");
     let (Some(topic), Some(partition), Some(from), Some(to)) = (&args.topic, args.partition, args.from, args.to) else {
         return Err(anyhow!("give --topic, --partition, --from and --to, or --found")).with_context(usage);
@@ -115,7 +111,7 @@ async fn by_hand(args: &RecordArgs, cluster: &str, folder: &std::path::Path) -> 
     }
     let certainty = if args.certainty == "possible" { Certainty::Possible } else { Certainty::Certain };
     // The daemon's own record of the same loss bears the topic's id; with another one the two would be counted twice.
-    let remembered = match Desk::open_to_read(folder).await {
+    let remembered = match Desk::open_to_read(place).await {
         Ok(mut desk) => desk.remembered(&args.query).await.ok(),
         Err(_) => None,
     };

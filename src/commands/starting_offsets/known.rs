@@ -1,7 +1,6 @@
 //! Where a query stands, or stood: out of its checkpoint, or out of the daemon's ledger.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use anyhow::{Context, anyhow};
 
@@ -9,7 +8,7 @@ use super::StartingOffsetsArgs;
 use crate::checkpoint::{CheckpointReading, SourceKind, SourceReading};
 use crate::commands::Ended;
 use crate::judgement::QueryMemory;
-use crate::ledger::{Desk, DeskError};
+use crate::ledger::{Desk, DeskError, Place};
 use crate::measures::{Moment, Offset, TopicName, TopicPartition, Unread};
 use crate::process::exit_code::ExitCode;
 use crate::rounds::Found;
@@ -123,20 +122,20 @@ fn last_known(memory: Option<&QueryMemory>, reading: Option<&CheckpointReading>)
 
 /// What the daemon remembers of the query on this cluster. Only who asks for it must have it.
 pub(super) async fn remembered(
-    folder: Option<&Path>,
+    place: Option<&Place>,
     query: &str,
     cluster: &str,
     needed: bool,
 ) -> anyhow::Result<Option<QueryMemory>> {
     let nothing = || Ended::with(ExitCode::NotRead, "the daemon's ledger does not tell");
-    let Some(folder) = folder else {
+    let Some(place) = place else {
         if needed {
             return Err(anyhow!("state_dir is empty, so the daemon keeps its memory in its process only"))
                 .context(nothing());
         }
         return Ok(None);
     };
-    let read = async { Desk::open_to_read(folder).await?.remembered(query).await };
+    let read = async { Desk::open_to_read(place).await?.remembered(query).await };
     match read.await {
         Ok(mut memories) => Ok(memories.remove(cluster)),
         Err(DeskError::NotThere { .. } | DeskError::NoQuery { .. }) if !needed => Ok(None),

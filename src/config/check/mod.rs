@@ -14,6 +14,7 @@ use std::time::Duration;
 use super::discovery::discoveries;
 use super::duration::show;
 use super::key::Key;
+use super::ledger::ledger;
 use super::mistake::{Layer, Mistake};
 use super::server::server;
 use super::store;
@@ -77,6 +78,7 @@ pub(super) fn config(written: Written, checks: &mut Checks) -> Config {
         checks.report(Key::of(&["confirm_polls"]), "must be 1 or more");
     }
     let server = server(written.server, checks);
+    let ledger = ledger(written.ledger, checks);
     let clusters = clusters::clusters(written.clusters, written.poll_interval, written.stale_after, checks);
     let slowest = clusters.values().map(|cluster| cluster.poll_interval).max().unwrap_or(written.poll_interval);
     stale_after(written.stale_after, slowest, checks);
@@ -91,6 +93,7 @@ pub(super) fn config(written: Written, checks: &mut Checks) -> Config {
         confirm_polls: written.confirm_polls,
         confirm_time: written.confirm_time,
         server,
+        ledger,
         log: Log { level: written.log.level, format: written.log.format },
         alerts,
         clusters,

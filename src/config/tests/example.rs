@@ -75,10 +75,11 @@ fn what_the_example_shows_in_comments_is_the_default_too() {
 
 #[test]
 fn every_key_is_in_the_example_once_and_has_its_line() {
-    let tables: [&[&str]; 14] = [
+    let tables: [&[&str]; 15] = [
         &[],
         &["server"],
         &["server", "tls_server_config"],
+        &["ledger"],
         &["log"],
         &["alerts"],
         &["clusters", "main"],

@@ -1,6 +1,7 @@
 //! Tables of the judgement, one per section, and what a story is made of.
 
 mod confirmation;
+mod estimates;
 mod events;
 mod identity;
 mod loss;

@@ -1,6 +1,9 @@
 //! The ledger, over restarts and in trouble.
 
+mod bed;
 mod file;
 mod merging;
 mod pieces;
+mod sharing;
 mod trouble;
+mod versions;

@@ -7,8 +7,8 @@ use tempfile::tempdir;
 
 use super::file::{NOW, round};
 use crate::judgement::{CheckpointMemory, Deadline, PartitionMemory, PartitionState, QueryMemory, Sample, TopicMemory};
-use crate::ledger::writer::{FILE_NAME, Writer};
-use crate::ledger::{Pieces, RoundNotes, Written};
+use crate::ledger::writer::Writer;
+use crate::ledger::{FILE_NAME, Pieces, RoundNotes, Written};
 use crate::measures::{Moment, Offset, TopicName};
 
 const PARTITIONS: i32 = 10_000;

@@ -9,6 +9,7 @@ use super::client::Connection;
 use super::librdkafka::{Asked, Found, Isolation, Spec};
 use super::lookups::{Pass, Place};
 use super::memory::Memory;
+use super::times::Times;
 use crate::measures::{Moment, Offset, TopicPartition};
 use crate::readers::AgeRequest;
 use crate::retention::{Age, Proofs, Search};
@@ -23,6 +24,9 @@ struct Lane<'a> {
     committed: Vec<Offset>,
     searches: Vec<Search>,
     known: Proofs,
+    times: Times,
+    asked: usize,
+    found: bool,
 }
 
 /// Answers every request, from what is known and from as few look-ups as that leaves necessary.
@@ -34,7 +38,10 @@ pub(super) fn read(
     until: Instant,
 ) -> BTreeMap<(TopicPartition, Offset), Age> {
     let pass = Pass::new(connection, until);
+    let began = Instant::now();
     let mut lanes = lanes(memory, asked, now);
+    // Where look-ups tell nothing, no search is begun.
+    lanes.iter_mut().filter(|lane| !lane.times.is_worth_asking(began)).for_each(|lane| lane.searches.clear());
     let most = lanes.iter().map(|lane| lane.searches.len()).max().unwrap_or(0);
     for _ in 0..LOOK_UPS * most {
         // A call holds a partition once.
@@ -52,9 +59,12 @@ pub(super) fn read(
         });
         for ((number, time), row) in next.iter().zip(rows) {
             let lane = &mut lanes[*number];
+            lane.times.heard(&row, began);
+            lane.asked += 1;
             match row {
                 Ok(None) => lane.known.learn(*time, None),
                 Ok(Some(Found { offset, timestamp: Some(timestamp), .. })) => {
+                    lane.found = true;
                     lane.known.learn(*time, Some((offset, timestamp)));
                 }
                 // No answer, or one without a timestamp, tells nothing; asking on would not help in this round.
@@ -64,13 +74,26 @@ pub(super) fn read(
     }
     let mut ages = Vec::with_capacity(asked.len());
     for mut lane in lanes {
+        if lane.is_in_vain() {
+            lane.times.searched_in_vain(began);
+        }
         lane.known.keep_for(&lane.committed);
         ages.extend(lane.committed.iter().map(|offset| ((lane.at.clone(), *offset), lane.known.age(*offset))));
         if let Some(known) = memory.partition(lane.at) {
-            known.proofs = lane.known;
+            (known.proofs, known.times) = (lane.known, lane.times);
         }
     }
     ages.into_iter().collect()
+}
+
+impl Lane<'_> {
+    /// Every search came to its end, or has had its share, and none found a record. The oldest record does not show itself
+    /// either: a search that knows of it begins there.
+    fn is_in_vain(&mut self) -> bool {
+        let over = self.asked >= LOOK_UPS || self.searches.iter_mut().all(|search| search.next(&self.known).is_none());
+        let nothing = self.committed.iter().all(|offset| self.known.age(*offset).proved.is_none());
+        !self.searches.is_empty() && self.asked > 0 && !self.found && over && nothing
+    }
 }
 
 /// One lane for each partition, with what is known of it taken out of the memory.
@@ -92,6 +115,9 @@ fn lanes<'a>(memory: &mut Memory, asked: &'a [AgeRequest], now: Moment) -> Vec<L
             committed: requests.iter().map(|request| request.committed).collect(),
             searches: requests.iter().map(search).collect(),
             known,
+            times: memory.partition(at).map(|known| known.times).unwrap_or_default(),
+            asked: 0,
+            found: false,
         }
     };
     sorted.chunk_by(one_partition).map(lane).collect()

@@ -130,14 +130,18 @@ fn persistently(
 /// Adds the oldest record to each partition that holds one, and tells the proofs what there is now. The oldest record
 /// is asked for anew when earliest moved only.
 pub(super) fn add_oldest(pass: &Pass<'_>, memory: &mut Memory, places: &[Place], bounds: &mut [Bounds]) {
+    let now = Instant::now();
     let mut asked: Vec<(usize, Place)> = Vec::new();
     let mut start = 0;
     for group in places.chunk_by(|one, other| Arc::ptr_eq(&one.topic, &other.topic)) {
         let topic = memory.topics.get(&group[0].topic);
         for (at, place) in (start..).zip(group) {
             let Ok(reading) = &bounds[at] else { continue };
-            let known = topic.and_then(|topic| topic.partitions.get(&place.partition)?.oldest);
-            if reading.latest > reading.earliest && known.is_none_or(|known| known.earliest != reading.earliest) {
+            let known = topic.and_then(|topic| topic.partitions.get(&place.partition));
+            let times = known.map(|known| known.times).unwrap_or_default();
+            let oldest = known.and_then(|known| known.oldest);
+            let due = times.hidden().is_some() || oldest.is_none_or(|known| known.earliest != reading.earliest);
+            if reading.latest > reading.earliest && due && times.is_worth_asking(now) {
                 asked.push((at, place.clone()));
             }
         }
@@ -159,6 +163,9 @@ pub(super) fn add_oldest(pass: &Pass<'_>, memory: &mut Memory, places: &[Place],
             let (Ok(reading), Some(known)) = (&mut bounds[at], topic.partitions.get_mut(&place.partition)) else {
                 continue;
             };
+            if let Some((_, row)) = &answer {
+                known.times.heard(row, now);
+            }
             if let Some((_, Ok(row))) = answer {
                 let record = row.and_then(|found| Some((found.offset, found.timestamp?)));
                 known.oldest = Some(Oldest { earliest: reading.earliest, record });

@@ -21,6 +21,8 @@ pub(super) const TOPIC_DENIED: i32 = 29;
 const CLUSTER_DENIED: i32 = 31;
 const UNSUPPORTED_VERSION: i32 = 35;
 const SASL_FAILED: i32 = 58;
+const INVALID_REQUEST: i32 = 42;
+const UNSUPPORTED_FORMAT: i32 = 43;
 const FENCED_EPOCH: i32 = 74;
 const UNKNOWN_EPOCH: i32 = 75;
 const OFFSET_NOT_AVAILABLE: i32 = 78;
@@ -31,7 +33,7 @@ pub(super) fn unread(error: &CallError) -> Unread {
         TOPIC_DENIED | CLUSTER_DENIED | SASL_FAILED | AUTHENTICATION => Reason::Denied,
         UNKNOWN_TOPIC | UNKNOWN_PARTITION => Reason::NotFound,
         NO_ANSWER | TIMED_OUT | REQUEST_TIMED_OUT => Reason::TimedOut,
-        UNSUPPORTED_FEATURE | UNSUPPORTED_VERSION => Reason::Unsupported,
+        UNSUPPORTED_FEATURE | UNSUPPORTED_VERSION | UNSUPPORTED_FORMAT => Reason::Unsupported,
         INVALID_TOPIC => Reason::Malformed,
         _ => Reason::Unreachable,
     };
@@ -41,6 +43,11 @@ pub(super) fn unread(error: &CallError) -> Unread {
 /// The leader did not answer at all.
 pub(super) fn unanswered(error: &CallError) -> bool {
     matches!(error.code, NO_ANSWER | TIMED_OUT)
+}
+
+/// The broker does not look records up by time, or not the records of this topic.
+pub(super) fn refuses_look_ups(error: &CallError) -> bool {
+    matches!(error.code, UNSUPPORTED_FEATURE | UNSUPPORTED_VERSION | UNSUPPORTED_FORMAT | INVALID_REQUEST)
 }
 
 /// Errors that newer knowledge of the leaders may cure.

@@ -73,6 +73,18 @@ fn known<'a>(memory: &'a Memory, topic: &TopicName) -> Option<&'a KnownLimits> {
     memory.topic(topic)?.limits.as_ref()
 }
 
+/// Whether the leaders of a topic stamp its records by their own clocks.
+pub(super) fn is_stamped_by_leaders(memory: &Memory, topic: &TopicName) -> bool {
+    let good = known(memory, topic).and_then(|known| known.good.as_ref());
+    good.is_some_and(|limits| limits.log_append_time == Some(true))
+}
+
+/// How asking for the settings of a topic went, the last time.
+pub(super) fn told(memory: &Memory, topic: &TopicName) -> Option<Result<(), Reason>> {
+    let known = known(memory, topic)?;
+    Some(known.failure.as_ref().map_or(Ok(()), |failure| Err(failure.reason)))
+}
+
 /// Whether the right to read them was refused when they were last asked for.
 pub(super) fn is_denied(memory: &Memory, topic: &TopicName) -> bool {
     let failure = known(memory, topic).and_then(|known| known.failure.as_ref());
@@ -184,7 +196,7 @@ mod tests {
     fn limits_by_hand_fill_what_the_broker_does_not_tell() {
         let topic: TopicName = "t".into();
         let by_hand = Limits { retention_bytes: Some(9), ..limits(7) };
-        let mut memory = Memory::new(BTreeMap::from([(TopicName::clone(&topic), by_hand.clone())]));
+        let mut memory = Memory::new(String::new(), BTreeMap::from([(TopicName::clone(&topic), by_hand.clone())]));
         assert_eq!(limits_of(&memory, &topic), Some(Ok(by_hand.clone())));
         remember(&mut memory, &topic, ID, Err(denied()), Instant::now());
         assert_eq!(limits_of(&memory, &topic), Some(Ok(by_hand)));

@@ -111,7 +111,7 @@ impl<'a> Pass<'a> {
             return refused(asked, &CallError::of(NO_ANSWER));
         }
         let client = self.connection.client();
-        let by_time = asked.iter().filter(|asked| matches!(asked.spec, Spec::At(_))).count();
+        let by_time = asked.iter().filter(|asked| asked.spec.by_time()).count();
         self.connection.count_look_ups(by_time);
         if by_time == 0 && isolation == Isolation::Uncommitted {
             self.connection.count("list_offsets");

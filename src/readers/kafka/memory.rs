@@ -3,17 +3,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::clocks::End;
 use super::librdkafka::Described;
 use super::limits::KnownLimits;
 use super::lookups::Place;
+use super::times::Times;
 use crate::measures::{Moment, Offset, TopicName, TopicPartition};
-use crate::retention::{Limits, Proofs, TopicId};
+use crate::retention::{Abilities, Clocks, Limits, Proofs, TopicId};
 
 /// Everything that is kept.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
+    /// The cluster's name, for the log.
+    pub(super) cluster: String,
     pub(super) overrides: BTreeMap<TopicName, Limits>,
     pub(super) topics: BTreeMap<TopicName, KnownTopic>,
+    /// Which brokers' clocks run ahead of ours.
+    pub(super) clocks: Clocks,
+    /// What the brokers can do.
+    pub(super) abilities: Abilities,
 }
 
 /// A topic that somebody asks for.
@@ -34,6 +42,10 @@ pub(super) struct KnownPartition {
     pub(super) leader: Option<i32>,
     pub(super) oldest: Option<Oldest>,
     pub(super) proofs: Proofs,
+    /// Whether look-ups by time tell anything.
+    pub(super) times: Times,
+    /// Where it ended, where the leader stamps its records.
+    pub(super) end: Option<End>,
 }
 
 /// The oldest record of a partition, and the log start that it was asked for at.
@@ -45,8 +57,8 @@ pub(super) struct Oldest {
 }
 
 impl Memory {
-    pub(super) fn new(overrides: BTreeMap<TopicName, Limits>) -> Self {
-        Self { overrides, ..Self::default() }
+    pub(super) fn new(cluster: String, overrides: BTreeMap<TopicName, Limits>) -> Self {
+        Self { cluster, overrides, ..Self::default() }
     }
 
     /// Forgets topics that nobody asks for any more.
@@ -114,7 +126,11 @@ mod tests {
     use super::*;
 
     fn described(id: u8, leaders: &[(i32, Option<i32>)]) -> Described {
-        Described { id: (id > 0).then_some(TopicId([id; 16])), leaders: leaders.iter().copied().collect() }
+        Described {
+            id: (id > 0).then_some(TopicId([id; 16])),
+            leaders: leaders.iter().copied().collect(),
+            ..Described::default()
+        }
     }
 
     #[test]

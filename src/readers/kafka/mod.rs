@@ -17,16 +17,19 @@ use tokio::time::{Instant, timeout_at};
 
 use self::access::Current;
 use self::client::Connection;
+use self::clocks::OurClock;
 use self::memory::Memory;
 use super::{AgeRequest, BrokerReader, FirstSince, WantedTopic};
 use crate::measures::{Moment, Offset, Reason, TopicName, TopicPartition, Unread};
 use crate::retention::{Age, ClusterReading, Limits};
 
+mod abilities;
 mod access;
 mod ages;
 mod bounds;
 mod certificates;
 mod client;
+mod clocks;
 mod context;
 mod faults;
 #[expect(unsafe_code, reason = "the thin wrapper over librdkafka calls that rust-rdkafka lacks")]
@@ -37,6 +40,7 @@ mod memory;
 mod msk;
 mod probe;
 mod properties;
+mod times;
 mod tokens;
 mod topics;
 mod words;
@@ -60,6 +64,8 @@ pub struct KafkaOptions {
     pub access: AccessSource,
     /// Limits of topics given by hand, where the broker does not tell.
     pub retention_overrides: BTreeMap<TopicName, Limits>,
+    /// How far the brokers' clocks may be ahead of ours.
+    pub clock_skew: Duration,
 }
 
 impl fmt::Debug for KafkaOptions {
@@ -69,6 +75,7 @@ impl fmt::Debug for KafkaOptions {
             .field("bootstrap_servers", &self.bootstrap_servers)
             .field("access", &self.access)
             .field("retention_overrides", &self.retention_overrides)
+            .field("clock_skew", &self.clock_skew)
             .finish()
     }
 }
@@ -76,6 +83,7 @@ impl fmt::Debug for KafkaOptions {
 /// The reader of one cluster.
 pub struct KafkaReader {
     cluster: String,
+    clock_skew: Duration,
     current: Arc<Current>,
     /// What is remembered between passes. Who holds it has the turn.
     memory: Arc<Mutex<Memory>>,
@@ -97,8 +105,13 @@ impl KafkaReader {
     /// When a secret cannot be read, a property is forbidden or refused, or the system has no thread left.
     pub fn open(options: KafkaOptions) -> Result<Self, OpenError> {
         let current = Current::open(&options.cluster, &options.bootstrap_servers, options.access)?;
-        let memory = Memory::new(options.retention_overrides);
-        Ok(Self { cluster: options.cluster, current: Arc::new(current), memory: Arc::new(Mutex::new(memory)) })
+        let memory = Memory::new(options.cluster.clone(), options.retention_overrides);
+        Ok(Self {
+            cluster: options.cluster,
+            clock_skew: options.clock_skew,
+            current: Arc::new(current),
+            memory: Arc::new(Mutex::new(memory)),
+        })
     }
 
     /// How many look-ups by time were made since the start, one for each partition that was asked for.
@@ -137,11 +150,19 @@ impl KafkaReader {
 }
 
 impl BrokerReader for KafkaReader {
-    fn topics(&self, wanted: &[WantedTopic], deadline: Duration) -> BoxFuture<'_, Result<ClusterReading, Unread>> {
+    fn topics(
+        &self,
+        wanted: &[WantedTopic],
+        now: Moment,
+        deadline: Duration,
+    ) -> BoxFuture<'_, Result<ClusterReading, Unread>> {
         let wanted = wanted.to_vec();
+        let ours = OurClock::shows(now, self.clock_skew);
         async move {
-            self.in_turn(deadline, move |connection, memory, until| topics::read(connection, memory, &wanted, until))
-                .await?
+            let work = move |connection: &Connection, memory: &mut Memory, until| {
+                topics::read(connection, memory, &wanted, &ours, until)
+            };
+            self.in_turn(deadline, work).await?
         }
         .boxed()
     }

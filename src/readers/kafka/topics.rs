@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::abilities;
 use super::bounds::{self, Bounds};
 use super::client::Connection;
+use super::clocks::{self, OurClock};
 use super::faults;
-use super::librdkafka::{CallError, Described, describe_topics};
+use super::librdkafka::{CallError, Described, Detail, describe_topics};
 use super::limits;
 use super::lookups::{Pass, Place, no_leader};
 use super::memory::Memory;
@@ -21,13 +23,14 @@ const CHUNK: usize = 500;
 const CALL: Duration = Duration::from_secs(3);
 
 type Partitions = Vec<(i32, Result<PartitionReading, Unread>)>;
-type Answers = BTreeMap<TopicName, Result<Described, CallError>>;
+pub(super) type Answers = BTreeMap<TopicName, Result<Described, CallError>>;
 
 /// Reads what is wanted. An error is for a cluster that can not be reached at all.
 pub(super) fn read(
     connection: &Connection,
     memory: &mut Memory,
     wanted: &[WantedTopic],
+    ours: &OurClock,
     until: Instant,
 ) -> Result<ClusterReading, Unread> {
     let pass = Pass::new(connection, until);
@@ -35,7 +38,7 @@ pub(super) fn read(
     let (names, nameless): (BTreeSet<TopicName>, BTreeSet<TopicName>) =
         wanted.iter().map(|wanted| TopicName::clone(&wanted.name)).partition(|name| !name.contains('\0'));
     memory.keep(&names);
-    let mut answers = describe(&pass, &names)?;
+    let mut answers = describe(&pass, &names, Detail::Leaders)?;
     doubt_what_shrank(&pass, memory, &mut answers);
     memory.forget_leaders();
     note(memory, &answers);
@@ -45,6 +48,10 @@ pub(super) fn read(
     let (places, mut bounds) = read_bounds(&pass, memory, &answers, &stable);
     bounds::add_oldest(&pass, memory, &places, &mut bounds);
     limits::refresh(&pass, memory, &ids_of(&answers).into_iter().collect::<Vec<_>>());
+    clocks::look(&pass, memory, &places, &bounds, ours);
+    let cluster_id = connection.cluster_id();
+    abilities::learn(memory, &answers, cluster_id.as_ref());
+    let unproved = abilities::unproved(&pass, memory, &places, &bounds);
 
     let mut topics: BTreeMap<TopicName, TopicSight> = BTreeMap::new();
     for name in nameless {
@@ -71,7 +78,8 @@ pub(super) fn read(
         topics.insert(name, sight);
     }
     let missing_rights = missing_rights(memory, &answers);
-    Ok(ClusterReading { cluster_id: connection.cluster_id(), topics, missing_rights, ..ClusterReading::default() })
+    let abilities = memory.abilities.clone();
+    Ok(ClusterReading { cluster_id, topics, missing_rights, unproved, abilities, ..ClusterReading::default() })
 }
 
 fn missing_rights(memory: &Memory, answers: &Answers) -> BTreeMap<Right, BTreeSet<TopicName>> {
@@ -90,7 +98,7 @@ fn missing_rights(memory: &Memory, answers: &Answers) -> BTreeMap<Right, BTreeSe
 /// Asks anew who leads the partitions of topics, and remembers it.
 pub(super) fn refresh_leaders<'a>(pass: &Pass<'_>, memory: &mut Memory, names: impl Iterator<Item = &'a TopicName>) {
     let names: BTreeSet<TopicName> = names.cloned().collect();
-    if let Ok(answers) = describe(pass, &names) {
+    if let Ok(answers) = describe(pass, &names, Detail::Leaders) {
         note(memory, &answers);
     }
 }
@@ -103,7 +111,8 @@ fn note(memory: &mut Memory, answers: &Answers) {
     }
 }
 
-fn describe(pass: &Pass<'_>, names: &BTreeSet<TopicName>) -> Result<Answers, Unread> {
+/// Asks for topics by name, some at a time.
+pub(super) fn describe(pass: &Pass<'_>, names: &BTreeSet<TopicName>, detail: Detail) -> Result<Answers, Unread> {
     let names: Vec<TopicName> = names.iter().cloned().collect();
     if names.is_empty() {
         // Nobody reads a topic; whether the cluster is there is worth knowing all the same.
@@ -112,7 +121,7 @@ fn describe(pass: &Pass<'_>, names: &BTreeSet<TopicName>) -> Result<Answers, Unr
     let mut answers = Answers::new();
     for chunk in names.chunks(CHUNK) {
         answers.extend(pass.connection.ask_any(pass.until, CALL, "describe_topics", |broker, timeout| {
-            describe_topics(pass.connection.client(), chunk, broker, timeout)
+            describe_topics(pass.connection.client(), chunk, detail, broker, timeout)
         })?);
     }
     for described in answers.values_mut() {
@@ -146,7 +155,7 @@ fn doubt_what_shrank(pass: &Pass<'_>, memory: &Memory, answers: &mut Answers) {
         return;
     }
     pass.connection.ask_another_first();
-    match describe(pass, &names) {
+    match describe(pass, &names, Detail::Leaders) {
         Ok(again) => answers.extend(again),
         // Not confirmed, so not believed.
         Err(unread) => {
@@ -172,7 +181,7 @@ fn read_bounds(
         return (places, bounds);
     }
     let names: BTreeSet<TopicName> = again.iter().map(|at| TopicName::clone(&places[*at].topic)).collect();
-    let Ok(newer) = describe(pass, &names) else { return (places, bounds) };
+    let Ok(newer) = describe(pass, &names, Detail::Leaders) else { return (places, bounds) };
     let (before, now) = (ids_of(answers), ids_of(&newer));
     let replaced: BTreeSet<&TopicName> = names.iter().filter(|name| before.get(*name) != now.get(*name)).collect();
     note(memory, &newer);

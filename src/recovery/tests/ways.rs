@@ -28,6 +28,7 @@ fn partition(state: PartitionState, committed: i64, earliest: i64, latest: i64) 
         deadline: None,
         forecast: None,
         oldest_unread: None,
+        unproved: None,
     }
 }
 

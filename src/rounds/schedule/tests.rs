@@ -26,7 +26,7 @@ fn away<T>() -> Result<T, Unread> {
 }
 
 impl BrokerReader for Away {
-    fn topics(&self, _: &[WantedTopic], _: Duration) -> BoxFuture<'_, Result<ClusterReading, Unread>> {
+    fn topics(&self, _: &[WantedTopic], _: Moment, _: Duration) -> BoxFuture<'_, Result<ClusterReading, Unread>> {
         ready(away()).boxed()
     }
 
@@ -90,7 +90,7 @@ impl Ledger for Counting {
         let event_totals = BTreeMap::from([(EventKind::PositionJumped, (*loads, Moment::from_millis(0)))]);
         let memory = QueryMemory { event_totals, ..QueryMemory::default() };
         let memories = ["first", "second"].map(|query| (query.to_owned(), memory.clone()));
-        ready(Loaded { memories: memories.into(), remembered: Self::remembered() }).boxed()
+        ready(Loaded { memories: memories.into(), ..Loaded::nothing(true, Self::remembered()) }).boxed()
     }
 
     fn acknowledgements(&self, _: &str) -> BoxFuture<'_, Vec<Acknowledgement>> {
@@ -108,7 +108,7 @@ impl Ledger for Counting {
 
 const AN_HOUR: Duration = Duration::from_secs(3600);
 
-fn target(queries: &[&str], poll_interval: Duration) -> Arc<ClusterTarget> {
+pub(in crate::rounds) fn target(queries: &[&str], poll_interval: Duration) -> Arc<ClusterTarget> {
     let query = |name: &&str| QueryTarget::new(name, Arc::new(Away));
     Arc::new(ClusterTarget {
         name: "main".to_owned(),

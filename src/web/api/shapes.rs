@@ -113,6 +113,7 @@ pub(super) struct Partition {
     pub(super) deadline: Option<String>,
     pub(super) projected_loss: Option<String>,
     oldest_unread_timestamp: Option<String>,
+    unproved: Option<Failure>,
 }
 
 #[derive(Serialize)]
@@ -134,6 +135,7 @@ pub(super) struct Target {
     last_success: Option<String>,
     last_error: Option<Failure>,
     next_poll: Option<String>,
+    abilities: Option<BTreeMap<&'static str, bool>>,
 }
 
 impl QuerySummary {
@@ -304,6 +306,7 @@ impl Partition {
             deadline: partition.deadline.map(limit),
             projected_loss: partition.forecast.map(limit),
             oldest_unread_timestamp: partition.oldest_unread.map(rfc3339),
+            unproved: partition.unproved.map(|why| Failure { reason: why.label(), detail: why.to_string() }),
         }
     }
 }
@@ -315,7 +318,8 @@ pub(super) fn targets(round: &ClusterRound) -> Vec<Target> {
         query: query.cloned(),
         ..Target::of(kind, polls, polls.last_attempt.map(|at| at.plus(round.poll_interval)))
     };
-    let mut targets = vec![target("cluster", None, &round.polls)];
+    let abilities = round.reading.abilities.known().map(|(ability, shown)| (ability.label(), shown)).collect();
+    let mut targets = vec![Target { abilities: Some(abilities), ..target("cluster", None, &round.polls) }];
     targets.extend(round.queries.iter().map(|(name, query)| target("checkpoint", Some(name), &query.polls)));
     targets
 }
@@ -341,6 +345,7 @@ impl Target {
             last_success: polls.last_success.map(rfc3339),
             last_error: polls.failure.as_ref().map(failure),
             next_poll: next_poll.map(rfc3339),
+            abilities: None,
         }
     }
 }

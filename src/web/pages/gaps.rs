@@ -63,6 +63,7 @@ pub(super) struct GapsPage {
     commands: Vec<Command>,
     settles: bool,
     remembers: bool,
+    lies_at: Option<String>,
 }
 
 /// What of the daemon around it the page depends on.
@@ -73,6 +74,8 @@ pub(super) struct Around<'a> {
     pub(super) settles: bool,
     /// Whether what is recorded outlives the process, so that commands can read it.
     pub(super) remembers: bool,
+    /// Where it is recorded, if so.
+    pub(super) lies_at: Option<String>,
 }
 
 /// Records of one query, topic and fate.
@@ -143,6 +146,7 @@ pub(super) fn page(
         commands: commands(all, around),
         settles: around.settles,
         remembers: around.remembers,
+        lies_at: around.lies_at.clone(),
     }
 }
 

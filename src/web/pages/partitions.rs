@@ -171,7 +171,9 @@ fn part(scale: &Scale, tone: Tone, place: i32, partition: &PartitionVerdict, now
         number: place,
         word: if at_risk { "at risk".to_owned() } else { words::spoken(partition.state.label()) },
         reason: match partition.state {
-            PartitionState::Behind | PartitionState::CaughtUp => String::new(),
+            PartitionState::Behind | PartitionState::CaughtUp => {
+                partition.unproved.map(|unproved| unproved.to_string()).unwrap_or_default()
+            }
             _ => partition.reason.to_string(),
         },
         picture: scale.draw(partition, place),

@@ -1,6 +1,7 @@
 //! The page of one query. A query that reads two clusters has one part for each.
 
 mod about;
+mod hindrances;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use askama::Template;
 use serde::Deserialize;
 
 use self::about::{checkpoint, events, problems};
+use self::hindrances::hindrances;
 use super::chart::{Axis, Chart, Curve, draw, headroom, lag};
 use super::fleet::encode;
 use super::partitions::{Asked, Topic, names, topics};
@@ -22,7 +24,6 @@ use crate::ledger::Gap;
 use crate::measures::Moment;
 use crate::metrics::snapshot::{ClusterRound, HistoryPoint, QueryRound, Span, worst_headroom};
 use crate::recovery::Subject;
-use crate::retention::Right;
 use crate::shard::Shard;
 use crate::web::fallback::nearest;
 use crate::web::words::{self, count, counted};
@@ -79,7 +80,7 @@ struct Side {
     topics: Vec<Topic>,
     checkpoint: Vec<(&'static str, Line)>,
     problems: Vec<Problem>,
-    rights: Vec<String>,
+    hindrances: Vec<String>,
     events: Vec<(Stamp, String, String)>,
     gaps: Gaps,
 }
@@ -214,7 +215,7 @@ fn side(
         topics: verdict.map(|verdict| topics(query, verdict, &asked, now)).unwrap_or_default(),
         checkpoint: checkpoint(query, verdict, now),
         problems: problems(query, verdict),
-        rights: verdict.map(|verdict| missing_rights(round, verdict)).unwrap_or_default(),
+        hindrances: verdict.map(|verdict| hindrances(round, verdict)).unwrap_or_default(),
         events: verdict.map(|verdict| events(verdict, now)).unwrap_or_default(),
         gaps: gaps_of(gaps.as_deref(), name, around.settles),
         row,
@@ -293,25 +294,6 @@ fn table_row(point: &HistoryPoint, now: Moment) -> (Stamp, String, String) {
         point.headroom.map_or_else(unknown, words::signed),
         point.lag.map_or_else(unknown, count),
     )
-}
-
-/// What the brokers refuse to tell of the query's topics.
-fn missing_rights(round: &ClusterRound, verdict: &QueryVerdict) -> Vec<String> {
-    let own = names(verdict);
-    let missing = round.reading.missing_rights.iter().flat_map(|(right, topics)| {
-        let mine = topics.iter().filter(|topic| own.iter().any(|name| **name == ***topic));
-        mine.map(move |topic| (*right, topic))
-    });
-    missing
-        .map(|(right, topic)| match right {
-            Right::Describe => format!(
-                "The right DESCRIBE on topic {topic} is missing, or there is no such topic: nothing is known of it."
-            ),
-            Right::DescribeConfigs => format!(
-                "The right DESCRIBE_CONFIGS on topic {topic} is missing: what limits its retention is not read."
-            ),
-        })
-        .collect()
 }
 
 /// What happened, and what goes next.

@@ -211,6 +211,7 @@ fn until(state: QueryState, verdict: &QueryVerdict, now: Moment) -> (String, Lin
     };
     let by_size = verdict.topics.values().any(|topic| topic.deadline.is_none());
     match deadline(verdict) {
+        None if is_estimated(verdict) => ("no proved time, an estimate at most".to_owned(), expected),
         None => ("no proved time: a size limit rules, or times are not known".to_owned(), expected),
         Some(Deadline::Never) if by_size => ("no proved time for every topic".to_owned(), expected),
         // A log that size cuts has no time limit either, and is anything but safe.
@@ -227,6 +228,10 @@ fn until(state: QueryState, verdict: &QueryVerdict, now: Moment) -> (String, Lin
             Line::timed("at ", Stamp::clock(at, now), ""),
         ),
     }
+}
+
+fn is_estimated(verdict: &QueryVerdict) -> bool {
+    verdict.partitions.values().any(|partition| partition.unproved.is_some())
 }
 
 /// For how long a query that has read all could be down: what arrives next lives at least so long.

@@ -68,7 +68,8 @@ fn a_place_that_is_looked_through_is_a_target_like_every_other() {
     assert_eq!(
         of_lake(),
         json!({"kind": "discovery", "kafka_cluster": null, "query": null, "discovery": "lake", "up": false, "polls": 0,
-               "last_attempt": null, "last_success": null, "last_error": null, "next_poll": null})
+               "last_attempt": null, "last_success": null, "last_error": null, "next_poll": null,
+               "abilities": null})
     );
     let polls = Polls {
         total: 3,

@@ -2,14 +2,14 @@
 
 use super::access::{basic, users, with_token};
 use super::*;
-use crate::ledger::{FileLedger, Gap, RecoveryPath, RecoveryStatus};
+use crate::ledger::{DatabaseLedger, Gap, RecoveryPath, RecoveryStatus};
 
 const ANNA: &str = "anna:pass:word";
 
 /// With a ledger in a file, since only its records have numbers, and two open gaps: 1 and 2.
 fn keeping(folder: &std::path::Path, settings: AccessSettings) -> Served {
     let served = Served::over(|runtime| {
-        let opened = runtime.block_on(FileLedger::open(&folder.join("state"))).unwrap();
+        let opened = runtime.block_on(DatabaseLedger::open(folder.join("state").as_path())).unwrap();
         runtime.spawn(opened.writer);
         Arc::new(opened.ledger)
     });

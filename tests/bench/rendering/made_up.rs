@@ -95,7 +95,7 @@ fn bounds(topic: &str, partition: i32) -> PartitionReading {
 }
 
 impl BrokerReader for MadeUpBrokers {
-    fn topics(&self, _: &[WantedTopic], _: Duration) -> BoxFuture<'_, Result<ClusterReading, Unread>> {
+    fn topics(&self, _: &[WantedTopic], _: Moment, _: Duration) -> BoxFuture<'_, Result<ClusterReading, Unread>> {
         let limits = Limits {
             cleanup_policy: Some("delete".to_owned()),
             retention_ms: Some(WEEK_MS),

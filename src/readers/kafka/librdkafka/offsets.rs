@@ -21,6 +21,15 @@ pub(in super::super) enum Spec {
     Latest,
     /// The first record whose timestamp is this or later.
     At(Moment),
+    /// The record with the youngest timestamp of all.
+    Youngest,
+}
+
+impl Spec {
+    /// Whether records are told by their timestamps.
+    pub(in super::super) const fn by_time(self) -> bool {
+        matches!(self, Self::At(_) | Self::Youngest)
+    }
 }
 
 /// What "end" means, as for a consumer.
@@ -134,7 +143,7 @@ fn row_of(spec: Spec, code: i32, offset: i64, timestamp: i64, epoch: i32) -> Res
     if code != 0 {
         return Err(CallError::of(code));
     }
-    let by_time = matches!(spec, Spec::At(_));
+    let by_time = spec.by_time();
     match Offset::new(offset) {
         Some(offset) => Ok(Some(Found {
             offset,
@@ -176,6 +185,7 @@ fn list_of(asked: &[Asked<'_>]) -> Result<Owned<raw::rd_kafka_topic_partition_li
         let number = match spec {
             Spec::Earliest => -2,
             Spec::Latest => -1,
+            Spec::Youngest => -3,
             // Below zero stand the special values.
             Spec::At(moment) => moment.millis().max(0),
         };
@@ -207,6 +217,8 @@ mod tests {
         check(Spec::Latest, 0, 0, -1, found(0, None));
         check(at, 0, 7, 9, found(7, Some(9)));
         check(at, 0, -1, -1, Ok(None));
+        check(Spec::Youngest, 0, 7, 9, found(7, Some(9)));
+        check(Spec::Youngest, 0, -1, -1, Ok(None));
         check(Spec::Latest, 0, -1, -1, Err(NO_ANSWER));
         check(at, 0, -1001, -1, Err(NO_ANSWER));
         check(Spec::Latest, 74, -1, -1, Err(74));

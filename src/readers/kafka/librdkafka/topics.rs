@@ -22,6 +22,17 @@ pub(in super::super) struct Described {
     pub(in super::super) id: Option<TopicId>,
     /// Each partition with its leader; absent while it has none.
     pub(in super::super) leaders: BTreeMap<i32, Option<i32>>,
+    /// Each partition with every broker that holds it, its leader among them; empty unless asked for.
+    pub(in super::super) replicas: BTreeMap<i32, Vec<i32>>,
+}
+
+/// How much is wanted of each topic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Detail {
+    /// Who leads its partitions.
+    Leaders,
+    /// Every broker that holds them, too.
+    Replicas,
 }
 
 /// Each topic's answer.
@@ -31,6 +42,7 @@ pub(in super::super) type Rows = BTreeMap<TopicName, Result<Described, CallError
 pub(in super::super) fn describe_topics(
     client: &Client<Context>,
     asked: &[TopicName],
+    detail: Detail,
     broker: i32,
     timeout: Duration,
 ) -> Result<Rows, CallError> {
@@ -60,7 +72,7 @@ pub(in super::super) fn describe_topics(
         for topic in view(&event, topics.cast_const(), count) {
             let name = text(raw::rd_kafka_TopicDescription_name(*topic));
             let Some(name) = known.get(name.as_str()) else { continue };
-            rows.insert(TopicName::clone(name), row_of(&event, *topic));
+            rows.insert(TopicName::clone(name), row_of(&event, *topic, detail));
         }
     }
     Ok(rows)
@@ -71,6 +83,7 @@ pub(in super::super) fn describe_topics(
 unsafe fn row_of(
     event: &Owned<raw::rd_kafka_event_t>,
     topic: *const raw::rd_kafka_TopicDescription_t,
+    detail: Detail,
 ) -> Result<Described, CallError> {
     type AsEnum = unsafe extern "C" fn(*const raw::rd_kafka_error_t) -> raw::rd_kafka_resp_err_t;
     type AsNumber = unsafe extern "C" fn(*const raw::rd_kafka_error_t) -> c_int;
@@ -87,12 +100,20 @@ unsafe fn row_of(
         let low = raw::rd_kafka_Uuid_least_significant_bits(id);
         let mut count = 0;
         let partitions = raw::rd_kafka_TopicDescription_partitions(topic, &mut count);
-        let leaders = view(event, partitions.cast_const(), count).iter().map(|partition| {
+        let partitions = view(event, partitions.cast_const(), count);
+        let leaders = partitions.iter().map(|partition| {
             let leader = raw::rd_kafka_TopicPartitionInfo_leader(*partition);
             let leader = if leader.is_null() { -1 } else { raw::rd_kafka_Node_id(leader) };
             (raw::rd_kafka_TopicPartitionInfo_partition(*partition), (leader >= 0).then_some(leader))
         });
-        Ok(Described { id: id_of(high, low), leaders: leaders.collect() })
+        let held = partitions.iter().filter(|_| detail == Detail::Replicas).map(|partition| {
+            let mut count = 0;
+            let nodes = raw::rd_kafka_TopicPartitionInfo_replicas(*partition, &mut count);
+            let nodes = view(event, nodes.cast_const(), count).iter().filter(|node| !node.is_null());
+            let ids = nodes.map(|node| raw::rd_kafka_Node_id(*node)).collect();
+            (raw::rd_kafka_TopicPartitionInfo_partition(*partition), ids)
+        });
+        Ok(Described { id: id_of(high, low), leaders: leaders.collect(), replicas: held.collect() })
     }
 }
 

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import topics
 from system import web
-from system.brinkwatch import Config, Daemon, Metrics
+from system.brinkwatch import ROOT, Config, Daemon, Metrics
 from system.kafka import Broker
 from system.waiting import wait_until
 from system.written import checkpoint
@@ -113,11 +114,18 @@ def watched(folder: Path, broker: Broker, writer: Writer, clusters: int, granula
     return config
 
 
+def as_shipped() -> dict[str, str]:
+    """What the unit sets, for the allocator."""
+    unit = (ROOT / "deploy" / "systemd" / "brinkwatch.service").read_text()
+    words = [word for line in re.findall(r"^Environment=(.*)$", unit, re.MULTILINE) for word in line.split()]
+    return dict(word.split("=", 1) for word in words)
+
+
 def measure(folder: Path, broker: Broker, clusters: int, *, shard: str = "", granularity: str = "partition") -> None:
     writer = Writer(folder / "checkpoints")
     config = watched(folder / "daemon", broker, writer, clusters, granularity)
     only = ["--shard", shard] if shard else []
-    daemon = Daemon(config.folder, ["run", "--config", config.write(), *only], config.port)
+    daemon = Daemon(config.folder, ["run", "--config", config.write(), *only], config.port, env=as_shipped())
     pid = daemon.process.pid
     try:
         daemon.wait_ready(PATIENCE)

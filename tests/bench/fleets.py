@@ -2,7 +2,6 @@
 
 import gzip
 import os
-import re
 import shutil
 import sys
 import tempfile
@@ -11,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import topics
+from measured import as_shipped, cpu, status
 from system import web
-from system.brinkwatch import ROOT, Config, Daemon, Metrics
+from system.brinkwatch import Config, Daemon, Metrics
 from system.kafka import Broker
 from system.waiting import wait_until
 from system.written import checkpoint
@@ -24,7 +24,6 @@ PARTITIONS, CLUSTERS, SHARDS = 10, 100, 4
 BEGIN = 20
 INTERVAL = 10
 PATIENCE = 600
-TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Writer:
@@ -77,17 +76,6 @@ def total(metrics: Metrics, name: str) -> float:
     return sum(value for _, value in metrics.all(name))
 
 
-def cpu(pid: int) -> float:
-    """Seconds that the process has spent, threads that have ended included."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS
-
-
-def status(pid: int, name: str) -> int:
-    text = Path(f"/proc/{pid}/status").read_text()
-    return next(int(line.split()[1]) for line in text.splitlines() if line.startswith(f"{name}:"))
-
-
 def settled(daemon: Daemon, rounds: int) -> Reading:
     """Once every cluster has had so many more rounds."""
     goal = Reading.of(daemon).rounds + rounds
@@ -112,13 +100,6 @@ def watched(folder: Path, broker: Broker, writer: Writer, clusters: int, granula
         config.query(query, place, partition_metrics="default", granularity=granularity)
         config.values["queries"][query]["cluster"] = names[number % clusters]
     return config
-
-
-def as_shipped() -> dict[str, str]:
-    """What the unit sets, for the allocator."""
-    unit = (ROOT / "deploy" / "systemd" / "brinkwatch.service").read_text()
-    words = [word for line in re.findall(r"^Environment=(.*)$", unit, re.MULTILINE) for word in line.split()]
-    return dict(word.split("=", 1) for word in words)
 
 
 def measure(folder: Path, broker: Broker, clusters: int, *, shard: str = "", granularity: str = "partition") -> None:

@@ -16,8 +16,6 @@ from system.waiting import wait_until
 from system.written import checkpoint
 
 CLUSTER = "main"
-# What the unit and the image set.
-AS_SHIPPED = {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "131072", "MALLOC_TRIM_THRESHOLD_": "131072"}
 
 
 @dataclass
@@ -48,7 +46,7 @@ def brinkwatch(folder: Path, bootstrap: str, places: dict[str, Path], partitions
         config.query(name, place)
     path = config.write()
     began = time.monotonic()
-    daemon = Daemon(folder, ["run", "--config", path], config.port, env=AS_SHIPPED)
+    daemon = Daemon(folder, ["run", "--config", path], config.port, env=measured.as_shipped())
 
     def number(name: str) -> float:
         return measured.number(daemon.port, f'brinkwatch_{name}{{kafka_cluster="{CLUSTER}"}}') or 0

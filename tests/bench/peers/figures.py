@@ -70,7 +70,7 @@ def measure(
             one.name,
             statistics.median(lasted),
             spent / rounds * 1e3,
-            *measured.memory(one.pid),
+            *(measured.status(one.pid, name) / 1024 for name in ("VmRSS", "VmHWM")),
             sum(asked.values()),
             kinds,
             first,

@@ -198,14 +198,14 @@ impl Running {
                 continue;
             }
             let (fleet, board, discovered) = (Arc::clone(&self.fleet), Arc::clone(&self.board), discovery.name.clone());
-            let (hung, grown) = (Arc::clone(&self.board), Arc::clone(&self.grown));
+            let (seen, grown) = (Arc::clone(&self.board), Arc::clone(&self.grown));
             let take = move |paths: &BTreeSet<String>| {
                 let mut fleet = fleet.lock().unwrap_or_else(PoisonError::into_inner);
                 let before = fleet.clusters();
                 let taken = fleet.take(&discovered, paths);
                 for (_, targets) in fleet.clusters().iter().filter(|(cluster, _)| !before.contains_key(*cluster)) {
                     // Before the look counts as ended: readiness waits for its first round.
-                    hung.publish(rounds::before_first_round(&targets.borrow()));
+                    seen.publish(rounds::before_first_round(&targets.borrow()));
                     grown.notify_one();
                 }
                 taken

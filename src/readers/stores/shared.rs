@@ -168,16 +168,14 @@ impl SharedStore {
     /// Runs in a place that is given back at the end, or when it has been lent for too long.
     async fn in_place<T>(&self, place: impl Sized, operation: impl Future<Output = T>) -> T {
         let mut operation = pin!(operation);
-        let Some(lent) = self.lent else {
-            let outcome = operation.await;
-            drop(place);
-            return outcome;
+        let ended = match self.lent {
+            Some(lent) => tokio::time::timeout(lent, &mut operation).await.ok(),
+            None => Some(operation.as_mut().await),
         };
-        let ended = tokio::time::timeout(lent, &mut operation).await;
         drop(place);
         match ended {
-            Ok(outcome) => outcome,
-            Err(_) => operation.await,
+            Some(outcome) => outcome,
+            None => operation.await,
         }
     }
 

@@ -291,8 +291,9 @@ impl Fleet {
         let idle: Vec<String> = self.clients.keys().filter(|cluster| !is_read(cluster)).cloned().collect();
         for cluster in idle {
             self.clients.remove(&cluster);
-            self.told.remove(&cluster);
         }
+        // Also of one that got no client, because its settings changed and nothing reads it any more.
+        self.told.retain(|cluster, _| self.clients.contains_key(cluster));
     }
 
     /// A cluster with its configured queries.

@@ -104,7 +104,8 @@ pub(super) async fn connect(server: &Server) -> sqlx::Result<Database> {
     if let Some(password) = &server.password {
         options = options.password(&password().map_err(sqlx::Error::Configuration)?);
     }
-    // Poolers between us and the server hand a connection on after each transaction, and prepared statements with it.
+    // Poolers between us and the server hand a connection on after each transaction, and prepared statements with it. So
+    // none is kept here, and none is given a name there.
     let options = options.statement_cache_capacity(0).disable_statement_logging();
     within(CONNECT, PgConnection::connect_with(&options)).await.map(Database::Postgres)
 }
@@ -197,25 +198,7 @@ impl Database {
 
     /// Runs a statement.
     pub(super) async fn execute(&mut self, statement: Statement<'_>) -> sqlx::Result<()> {
-        match self {
-            Self::Sqlite(connection) => {
-                let Statement { text, values } = statement;
-                let query = values.into_iter().fold(sqlx::query(&text), |query, value| match value {
-                    Value::Text(text) => query.bind(text),
-                    Value::Number(number) => query.bind(number),
-                });
-                query.execute(connection).await.map(drop)
-            }
-            Self::Postgres(connection) => {
-                let text = statement.numbered();
-                let values = statement.values.into_iter().map(Value::without_nul);
-                let query = values.fold(sqlx::query(&text), |query, value| match value {
-                    Value::Text(text) => query.bind(text),
-                    Value::Number(number) => query.bind(number),
-                });
-                within(STATEMENT, query.execute(connection)).await.map(drop)
-            }
-        }
+        self.rows(statement).await.map(drop)
     }
 
     /// Runs a statement, and answers with its rows.
@@ -232,7 +215,8 @@ impl Database {
             Self::Postgres(connection) => {
                 let text = statement.numbered();
                 let values = statement.values.into_iter().map(Value::without_nul);
-                let query = values.fold(sqlx::query(&text), |query, value| match value {
+                let once = sqlx::query(&text).persistent(false);
+                let query = values.fold(once, |query, value| match value {
                     Value::Text(text) => query.bind(text),
                     Value::Number(number) => query.bind(number),
                 });

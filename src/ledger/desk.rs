@@ -226,11 +226,11 @@ impl Desk {
     /// When there is no such gap, or the ledger cannot be written.
     pub async fn settle(&mut self, id: i64, settlement: &Settlement) -> Result<Gap, DeskError> {
         self.database.begin().await?;
-        let found = self.settle_inside(id, settlement).await;
-        if found.is_err() {
-            self.database.rollback().await?;
+        if let Err(cause) = self.settle_inside(id, settlement).await {
+            // Where the connection is gone, so is the transaction; what went wrong before is what counts.
+            drop(self.database.rollback().await);
+            return Err(cause);
         }
-        found?;
         self.database.commit().await?;
         self.gap(id).await
     }

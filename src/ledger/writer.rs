@@ -231,7 +231,7 @@ impl Writer {
 
     async fn ask_unheard(&mut self, cluster: &str) -> Result<Vec<Acknowledgement>, Trouble> {
         let Some(connection) = &mut self.connection else { return Ok(Vec::new()) };
-        watchers::unheard(connection, &self.watcher, cluster).await.map_err(|cause| Trouble::Write(cause.into()))
+        watchers::unheard(connection, &self.watcher, cluster).await.map_err(|cause| Trouble::Read(cause.into()))
     }
 
     pub(super) async fn remember(&mut self, round: RoundNotes) -> Remembered {

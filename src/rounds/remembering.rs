@@ -49,18 +49,19 @@ pub(super) fn take_over(state: &mut ClusterState, target: &ClusterTarget, loaded
     state.gaps_unresolved = remembered.unresolved;
 }
 
-/// Releases what people acknowledged since the last round. Answers with the numbers of what was heard.
+/// Releases what people acknowledged since the last round. Answers with the numbers of what was heard: a word about a query
+/// that is watched elsewhere is left to whoever watches it, or will.
 pub(super) fn hear(state: &mut ClusterState, said: Vec<Acknowledgement>) -> Vec<i64> {
     let mut heard = Vec::with_capacity(said.len());
     for acknowledgement in said {
         let Acknowledgement { id, query, topic, partition } = acknowledgement;
-        if !state.heard.remove(&id)
-            && let Some(memory) = state.memories.get_mut(&query)
-        {
+        if state.heard.remove(&id) {
+            heard.push(id);
+        } else if let Some(memory) = state.memories.get_mut(&query) {
             memory.acknowledge(topic.as_deref(), partition);
             info!(query, topic, partition, "a state was acknowledged");
+            heard.push(id);
         }
-        heard.push(id);
     }
     heard
 }

@@ -69,3 +69,12 @@ fn a_word_that_is_in_the_memory_already_releases_nothing_and_counts_as_heard() {
     assert_eq!(hear(&mut state, vec![said(8)]), [8]);
     assert!(released(&state));
 }
+
+/// Every shard used to hear for every other: a query that moved had its word taken for heard by whom it moved to.
+#[test]
+fn a_word_about_a_query_that_is_watched_elsewhere_is_not_heard_here() {
+    let target = target(&["first"], AN_HOUR);
+    let mut state = began(Clock::default(), &target, Loaded { memories: of(&[("first", 1)]), ..told(true) });
+    let said = |id, query: &str| Acknowledgement { id, query: query.to_owned(), topic: None, partition: None };
+    assert_eq!(hear(&mut state, vec![said(7, "elsewhere"), said(8, "first")]), [8]);
+}

@@ -158,7 +158,7 @@ fn riskiest(
     partitions: &BTreeMap<TopicPartition, PartitionVerdict>,
     memory: &QueryMemory,
 ) -> Option<Cow<'static, str>> {
-    let candidates = partitions.iter().filter(|(_, verdict)| verdict.state != PartitionState::Lost);
+    let candidates = at_risk(partitions, memory).filter(|(_, verdict)| verdict.state != PartitionState::Lost);
     let lowest = candidates
         .filter_map(|(at, verdict)| Some((at, verdict.ratio?)))
         .min_by(|(_, one), (_, other)| one.total_cmp(other));
@@ -168,13 +168,24 @@ fn riskiest(
     Some(Cow::Owned(format!("{at}: {left:.0} % of retention is left before unread data can be deleted{open}")))
 }
 
+/// The partitions that make it a risk: one that is safe explains nothing.
+fn at_risk<'a>(
+    partitions: &'a BTreeMap<TopicPartition, PartitionVerdict>,
+    memory: &'a QueryMemory,
+) -> impl Iterator<Item = (&'a TopicPartition, &'a PartitionVerdict)> {
+    partitions.iter().filter(|(at, _)| {
+        let known = memory.topics.get(&at.topic).and_then(|topic| topic.partitions.get(&at.partition));
+        known.is_some_and(|one| one.at_risk && !one.dismissed)
+    })
+}
+
 /// Where no share is known, a forecast is what made it a risk.
 fn soonest(partitions: &BTreeMap<TopicPartition, PartitionVerdict>, memory: &QueryMemory) -> Option<Cow<'static, str>> {
     let at = |verdict: &PartitionVerdict| match verdict.forecast? {
         Deadline::At(at) => Some(at),
         Deadline::Never => None,
     };
-    let known = partitions.iter().filter_map(|(place, verdict)| Some((place, verdict, at(verdict)?)));
+    let known = at_risk(partitions, memory).filter_map(|(place, verdict)| Some((place, verdict, at(verdict)?)));
     let (place, verdict, at) = known.min_by_key(|(_, _, at)| *at)?;
     let left = at.since(memory.checkpoint.as_ref()?.read_at).as_secs();
     let why = verdict.unproved.map_or_else(String::new, |unproved| format!("; {unproved}"));

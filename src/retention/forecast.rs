@@ -19,7 +19,7 @@ pub struct Sample {
     pub latest: Offset,
     /// The committed offset.
     pub committed: Offset,
-    /// The deadline that was proved for the committed offset.
+    /// The deadline for the committed offset: proved, or estimated where nothing is proved.
     pub deadline: Option<Deadline>,
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// Why look-ups by time prove nothing of a partition whose bounds were read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Unproved {
     /// A broker that holds the partition has a clock that runs ahead of ours, beyond the allowance.
     FastClock {
@@ -46,17 +46,15 @@ impl Unproved {
 
 impl fmt::Display for Unproved {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("nothing is proved from time: ")?;
         match self {
             Self::FastClock { broker, by } => {
                 let ahead = by.as_secs().max(1);
-                write!(
-                    f,
-                    "nothing is proved from time: the clock of broker {broker} is at least {ahead} s ahead of ours"
-                )
+                write!(f, "the clock of broker {broker} is at least {ahead} s ahead of ours")
             }
-            Self::LookUpsRefused => f.write_str("nothing is proved from time: the broker refuses look-ups by time"),
-            Self::NothingFound => f.write_str("nothing is proved from time: look-ups by time find no record here"),
-            Self::NoTimestamps => f.write_str("nothing is proved from time: the records carry no timestamps"),
+            Self::LookUpsRefused => f.write_str("the broker refuses look-ups by time"),
+            Self::NothingFound => f.write_str("look-ups by time find no record here"),
+            Self::NoTimestamps => f.write_str("the records carry no timestamps"),
         }
     }
 }

@@ -148,6 +148,18 @@ fn an_estimate_makes_a_query_one_at_risk_and_says_so() {
     assert!(verdict.reason.contains("refuses look-ups"), "{}", verdict.reason);
 }
 
+/// The share of a partition that is safe used to stand in for the one that was at risk.
+#[test]
+fn a_partition_that_is_safe_does_not_explain_a_risk() {
+    let mut story = waiting(Unproved::LookUpsRefused);
+    story.commit(8, &[(0, 100), (1, 200)]).bounds(1, 50, 200);
+    (0..81).for_each(|_| drop(story.round(30)));
+    story.settings.watch = Watch::Parked;
+    let verdict = story.round(30);
+    assert_eq!(verdict.partitions[&orders(1)].ratio, Some(1.0));
+    assert!(verdict.reason.starts_with("orders/0: by estimate"), "{}", verdict.reason);
+}
+
 #[test]
 fn a_proof_that_comes_after_all_takes_the_place_of_the_estimate() {
     let mut story = waiting(Unproved::NothingFound);

@@ -2,13 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::bounds::Bounds;
-use super::librdkafka::Detail;
+use super::bounds::{Bounds, by_topic};
 use super::limits;
-use super::lookups::{Pass, Place};
+use super::lookups::Place;
 use super::memory::Memory;
-use super::topics::{Answers, describe};
-use crate::measures::{Reason, TopicName, TopicPartition};
+use super::topics::Answers;
+use crate::measures::{Reason, TopicPartition};
 use crate::retention::{Ability, Unproved};
 
 /// Learns from the answers of a pass. Told when something new is known.
@@ -40,45 +39,32 @@ pub(super) fn learn(memory: &mut Memory, answers: &Answers, cluster_id: Option<&
 /// Partitions of which nothing is proved from time: those that a broker holds whose clock runs ahead, since each replica
 /// deletes by its own clock and any of them may lead next; and those whose records' times cannot be looked up.
 pub(super) fn unproved(
-    pass: &Pass<'_>,
     memory: &Memory,
+    answers: &Answers,
     places: &[Place],
     bounds: &[Bounds],
 ) -> BTreeMap<TopicPartition, Unproved> {
     let mut unproved = BTreeMap::new();
-    let mut start = 0;
-    for group in places.chunk_by(|one, other| one.topic == other.topic) {
-        let topic = memory.topics.get(&group[0].topic);
-        for (place, read) in group.iter().zip(&bounds[start..]) {
+    for (places, bounds) in by_topic(places, bounds) {
+        let name = &places[0].topic;
+        let topic = memory.topics.get(name);
+        let described = answers.get(name).and_then(|answer| answer.as_ref().ok());
+        for (place, read) in places.iter().zip(bounds) {
             let known = topic.and_then(|topic| topic.partitions.get(&place.partition));
             let hidden = known.and_then(|known| known.times.hidden());
-            if let (Ok(read), Some(why)) = (read, hidden)
-                && read.latest > read.earliest
-            {
-                unproved.insert(TopicPartition::new(&place.topic, place.partition), why);
+            let hidden = hidden.filter(|_| read.as_ref().is_ok_and(|read| read.latest > read.earliest));
+            let replicas = described.and_then(|described| described.replicas.get(&place.partition));
+            let fast = fast_clock(memory, place.leader.iter().chain(replicas.into_iter().flatten()));
+            if let Some(why) = fast.or(hidden) {
+                unproved.insert(TopicPartition::new(name, place.partition), why);
             }
         }
-        start += group.len();
-    }
-    if !memory.clocks.are_fine() {
-        unproved.extend(held_by_fast_clocks(pass, memory, places));
     }
     unproved
 }
 
-fn held_by_fast_clocks(pass: &Pass<'_>, memory: &Memory, places: &[Place]) -> BTreeMap<TopicPartition, Unproved> {
-    let names: BTreeSet<TopicName> = places.iter().map(|place| TopicName::clone(&place.topic)).collect();
-    // Without an answer the leaders are what is known.
-    let answers = describe(pass, &names, Detail::Replicas).unwrap_or_default();
-    let mut held = BTreeMap::new();
-    for place in places {
-        let described = answers.get(&place.topic).and_then(|answer| answer.as_ref().ok());
-        let replicas = described.and_then(|described| described.replicas.get(&place.partition));
-        let brokers = place.leader.iter().chain(replicas.into_iter().flatten());
-        let fast = brokers.filter_map(|broker| Some((*broker, memory.clocks.ahead(*broker)?)));
-        if let Some((broker, by)) = fast.max_by_key(|(_, by)| *by) {
-            held.insert(TopicPartition::new(&place.topic, place.partition), Unproved::FastClock { broker, by });
-        }
-    }
-    held
+/// The fastest of the clocks that run ahead.
+fn fast_clock<'a>(memory: &Memory, brokers: impl Iterator<Item = &'a i32>) -> Option<Unproved> {
+    let fast = brokers.filter_map(|broker| Some((*broker, memory.clocks.ahead(*broker)?)));
+    fast.max_by_key(|(_, by)| *by).map(|(broker, by)| Unproved::FastClock { broker, by })
 }

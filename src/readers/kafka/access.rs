@@ -97,7 +97,8 @@ pub(super) struct Current {
 
 struct Held {
     connection: Arc<Connection>,
-    made_from: [u8; 32],
+    /// Absent where the client was left: the next look makes another.
+    made_from: Option<[u8; 32]>,
     /// Why no newer client could be made, once it was logged.
     trouble: Option<String>,
 }
@@ -105,7 +106,7 @@ struct Held {
 impl Current {
     pub(super) fn open(cluster: &str, bootstrap_servers: &str, source: AccessSource) -> Result<Self, OpenError> {
         let access = source.read()?;
-        let made_from = fingerprint(&access);
+        let made_from = Some(fingerprint(&access));
         let requests = Requests::default();
         let connection = open(cluster, bootstrap_servers, access, &requests)?;
         Ok(Self {
@@ -123,7 +124,8 @@ impl Current {
         match self.renewed(held.made_from) {
             Ok(None) => held.trouble = None,
             Ok(Some(newer)) => {
-                tracing::info!(target: "kafka", cluster = self.cluster, "what logs in has changed: a new client is made");
+                let why = if held.made_from.is_some() { "what logs in has changed" } else { "a call does not end" };
+                tracing::info!(target: "kafka", cluster = self.cluster, why, "a new client is made");
                 *held = newer;
             }
             // Half of a rotation, perhaps: the client that there is may still be let in.
@@ -138,36 +140,19 @@ impl Current {
         Arc::clone(&held.connection)
     }
 
-    /// Another client, since a call to the one that there is does not end. That one is left to whoever waits in it.
-    /// For threads that may wait.
-    pub(super) fn another(&self) -> Arc<Connection> {
-        let opened = self.source.read().map_err(OpenError::from).and_then(|access| {
-            let made_from = fingerprint(&access);
-            let connection = open(&self.cluster, &self.bootstrap_servers, access, &self.requests)?;
-            Ok(Held { connection, made_from, trouble: None })
-        });
-        match opened {
-            Ok(newer) => {
-                let connection = Arc::clone(&newer.connection);
-                *self.held() = newer;
-                connection
-            }
-            Err(error) => {
-                let error = with_causes(&error);
-                tracing::warn!(target: "kafka", cluster = self.cluster, error, "no other client could be made");
-                self.connection()
-            }
-        }
+    /// Leaves the client to whoever waits in it for a call that does not end: the next one asked for is another.
+    pub(super) fn leave(&self) {
+        self.held().made_from = None;
     }
 
-    fn renewed(&self, made_from: [u8; 32]) -> Result<Option<Held>, OpenError> {
+    fn renewed(&self, made_from: Option<[u8; 32]>) -> Result<Option<Held>, OpenError> {
         let access = self.source.read()?;
         let fingerprint = fingerprint(&access);
-        if fingerprint == made_from {
+        if Some(fingerprint) == made_from {
             return Ok(None);
         }
         let connection = open(&self.cluster, &self.bootstrap_servers, access, &self.requests)?;
-        Ok(Some(Held { connection, made_from: fingerprint, trouble: None }))
+        Ok(Some(Held { connection, made_from: Some(fingerprint), trouble: None }))
     }
 
     pub(super) fn requests(&self) -> &Requests {
@@ -240,7 +225,11 @@ mod tests {
         *secret.lock().unwrap() = Some("second".to_owned());
         let second = current.connection();
         assert!(!Arc::ptr_eq(&first, &second));
-        let third = current.another();
+        current.leave();
+        *secret.lock().unwrap() = None;
+        assert!(Arc::ptr_eq(&second, &current.connection()), "no other one can be made");
+        *secret.lock().unwrap() = Some("second".to_owned());
+        let third = current.connection();
         assert!(!Arc::ptr_eq(&second, &third), "the second one hangs");
         assert!(Arc::ptr_eq(&third, &current.connection()));
         second.count("metadata");

@@ -127,6 +127,19 @@ fn persistently(
     rows
 }
 
+/// The places of one topic after the other, with their bounds.
+pub(super) fn by_topic<'a>(
+    places: &'a [Place],
+    bounds: &'a [Bounds],
+) -> impl Iterator<Item = (&'a [Place], &'a [Bounds])> {
+    let mut rest = bounds;
+    places.chunk_by(|one, other| one.topic == other.topic).map(move |places| {
+        let (own, others) = rest.split_at(places.len());
+        rest = others;
+        (places, own)
+    })
+}
+
 /// Adds the oldest record to each partition that holds one, and tells the proofs what there is now. The oldest record
 /// is asked for anew when earliest moved only.
 pub(super) fn add_oldest(pass: &Pass<'_>, memory: &mut Memory, places: &[Place], bounds: &mut [Bounds]) {
@@ -156,9 +169,11 @@ pub(super) fn add_oldest(pass: &Pass<'_>, memory: &mut Memory, places: &[Place],
     let mut answers = asked.into_iter().zip(rows).peekable();
     let mut start = 0;
     for group in places.chunk_by(|one, other| Arc::ptr_eq(&one.topic, &other.topic)) {
+        let first = start;
+        start += group.len();
         let Some(topic) = memory.topics.get_mut(&group[0].topic) else { continue };
         let id = topic.id;
-        for (at, place) in (start..).zip(group) {
+        for (at, place) in (first..).zip(group) {
             let answer = answers.next_if(|(answered, _)| *answered == at);
             let (Ok(reading), Some(known)) = (&mut bounds[at], topic.partitions.get_mut(&place.partition)) else {
                 continue;
@@ -177,6 +192,5 @@ pub(super) fn add_oldest(pass: &Pass<'_>, memory: &mut Memory, places: &[Place],
             // Proofs hear of every change, also while nobody asks for ages.
             known.proofs.observe(id, reading);
         }
-        start += group.len();
     }
 }

@@ -1,13 +1,14 @@
 //! Whether the brokers' clocks run ahead of ours: of each leader that stamps records itself, one look-up in a pass, in
-//! the log that grew most since the pass before. Where nothing came nothing is learned, and nothing is asked.
+//! the log that grew most since the pass before. Where nothing came nothing is learned, and nothing is asked. A broker
+//! before Kafka 3.0 does not know the look-up, and its clock stays unjudged.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::bounds::Bounds;
-use super::librdkafka::{Found, Isolation, Spec};
+use super::bounds::{Bounds, by_topic};
+use super::librdkafka::{CallError, Found, Isolation, Spec};
 use super::limits;
 use super::lookups::{Pass, Place};
 use super::memory::Memory;
@@ -58,7 +59,7 @@ pub(super) fn look(pass: &Pass<'_>, memory: &mut Memory, places: &[Place], bound
     let heard = ours.now();
     let mut doubted: BTreeMap<i32, Witness> = BTreeMap::new();
     for ((leader, witness), row) in witnesses.into_iter().zip(youngest) {
-        let Some(Found { offset, timestamp: Some(at), .. }) = row else { continue };
+        let Ok(Some(Found { offset, timestamp: Some(at), .. })) = row else { continue };
         // Who led before may have stamped what was there before; and so may a producer, under other settings.
         let came = witness.before.is_some_and(|before| offset >= before.offset);
         if came || witness.before.is_none() {
@@ -77,9 +78,8 @@ pub(super) fn look(pass: &Pass<'_>, memory: &mut Memory, places: &[Place], bound
     let answers =
         ask(pass, &doubted, |witness| witness.before.as_ref().map_or(Spec::Youngest, |end| Spec::At(since(end))));
     for ((leader, witness), row) in doubted.into_iter().zip(answers) {
-        // No row is no answer; that nothing was found comes as one at the end.
-        let (Some(before), Some(found)) = (witness.before, row) else { continue };
-        if memory.clocks.looked_up(leader, before.offset, Some(found.offset)) {
+        let (Some(before), Ok(found)) = (witness.before, row) else { continue };
+        if memory.clocks.looked_up(leader, before.offset, found.map(|found| found.offset)) {
             tell(memory, leader, &witness.place);
         }
     }
@@ -98,7 +98,10 @@ fn witnesses(memory: &mut Memory, places: &[Place], bounds: &[Bounds], ours: &Ou
             let (Some(leader), Ok(read)) = (place.leader, bounds) else { continue };
             let Some(known) = topic.partitions.get_mut(&place.partition) else { continue };
             let end = End { leader, epoch: read.leader_epoch, offset: read.latest, asked: ours.showed };
-            let before = known.end.replace(end).filter(|end| end.leader == leader && end.epoch == read.leader_epoch);
+            // What was deleted meanwhile tells nothing by its absence.
+            let is_same =
+                |end: &End| end.leader == leader && end.epoch == read.leader_epoch && end.offset >= read.earliest;
+            let before = known.end.replace(end).filter(is_same);
             let grown = read.latest.above(before.map_or(read.earliest, |end| end.offset));
             if grown > witnesses.get(&leader).map_or(0, |known| known.grown) {
                 witnesses.insert(leader, Witness { place: place.clone(), before, grown });
@@ -108,30 +111,18 @@ fn witnesses(memory: &mut Memory, places: &[Place], bounds: &[Bounds], ours: &Ou
     witnesses
 }
 
-/// The places of one topic after the other, with their bounds.
-fn by_topic<'a>(places: &'a [Place], bounds: &'a [Bounds]) -> impl Iterator<Item = (&'a [Place], &'a [Bounds])> {
-    let mut rest = bounds;
-    places.chunk_by(|one, other| one.topic == other.topic).map(move |places| {
-        let (own, others) = rest.split_at(places.len());
-        rest = others;
-        (places, own)
-    })
-}
-
-/// What was found, in the order of the leaders. A look-up that finds nothing is answered with an offset beyond all.
+/// The answers, in the order of the leaders.
 fn ask(
     pass: &Pass<'_>,
     witnesses: &BTreeMap<i32, Witness>,
     spec: impl Fn(&Witness) -> Spec + Sync,
-) -> Vec<Option<Found>> {
+) -> Vec<Result<Option<Found>, CallError>> {
     let witnesses: Vec<&Witness> = witnesses.values().collect();
     let places: Vec<Place> = witnesses.iter().map(|witness| witness.place.clone()).collect();
-    let rows = pass.spread(&places, |leader, chunk| {
+    pass.spread(&places, |leader, chunk| {
         let asked: Vec<_> = chunk.iter().map(|(at, place)| place.ask(spec(witnesses[*at]))).collect();
         pass.ask(leader, &asked, Isolation::Uncommitted)
-    });
-    let nothing = Found { offset: Offset::MAX, timestamp: None, leader_epoch: None };
-    rows.into_iter().map(|row| row.ok().map(|found| found.unwrap_or(nothing))).collect()
+    })
 }
 
 /// Said once, when it is found out, and once more when it is over.

@@ -134,7 +134,10 @@ impl KafkaReader {
         let current = Arc::clone(&self.current);
         let (tell, told) = oneshot::channel();
         let spawned = thread::Builder::new().name("kafka-pass".to_owned()).spawn(move || {
-            let connection = if turn.wants_another_client() { current.another() } else { current.connection() };
+            if turn.wants_another_client() {
+                current.leave();
+            }
+            let connection = current.connection();
             let answer = work(&connection, &mut turn.memory, until);
             drop(turn);
             if tell.send(answer).is_err() {

@@ -30,7 +30,13 @@ impl Times {
             Ok(Some(Found { timestamp: Some(_), .. })) => *self = Self::Found,
             Ok(Some(Found { timestamp: None, .. })) => self.hide(Unproved::NoTimestamps, now),
             Err(error) if faults::refuses_look_ups(error) => self.hide(Unproved::LookUpsRefused, now),
-            Ok(None) | Err(_) => {}
+            // Asked and not told: the next time is due as long after.
+            Ok(None) => {
+                if let Self::Hidden(_, asked) = self {
+                    *asked = now;
+                }
+            }
+            Err(_) => {}
         }
     }
 
@@ -107,6 +113,9 @@ mod tests {
         assert!(times.is_worth_asking(now));
         times.searched_in_vain(now);
         assert!(!times.is_worth_asking(now + Duration::from_secs(299)));
-        assert!(times.is_worth_asking(now + Duration::from_secs(300)));
+        let again = now + Duration::from_secs(300);
+        assert!(times.is_worth_asking(again));
+        times.heard(&Ok(None), again);
+        assert!(!times.is_worth_asking(again), "a log that shows nothing was asked in every pass from then on");
     }
 }

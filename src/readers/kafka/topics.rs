@@ -11,7 +11,7 @@ use super::bounds::{self, Bounds};
 use super::client::Connection;
 use super::clocks::{self, OurClock};
 use super::faults;
-use super::librdkafka::{CallError, Described, Detail, describe_topics};
+use super::librdkafka::{CallError, Described, describe_topics};
 use super::limits;
 use super::lookups::{Pass, Place, no_leader};
 use super::memory::Memory;
@@ -38,7 +38,7 @@ pub(super) fn read(
     let (names, nameless): (BTreeSet<TopicName>, BTreeSet<TopicName>) =
         wanted.iter().map(|wanted| TopicName::clone(&wanted.name)).partition(|name| !name.contains('\0'));
     memory.keep(&names);
-    let mut answers = describe(&pass, &names, Detail::Leaders)?;
+    let mut answers = describe(&pass, &names)?;
     doubt_what_shrank(&pass, memory, &mut answers);
     memory.forget_leaders();
     note(memory, &answers);
@@ -51,7 +51,7 @@ pub(super) fn read(
     clocks::look(&pass, memory, &places, &bounds, ours);
     let cluster_id = connection.cluster_id();
     abilities::learn(memory, &answers, cluster_id.as_ref());
-    let unproved = abilities::unproved(&pass, memory, &places, &bounds);
+    let unproved = abilities::unproved(memory, &answers, &places, &bounds);
 
     let mut topics: BTreeMap<TopicName, TopicSight> = BTreeMap::new();
     for name in nameless {
@@ -98,7 +98,7 @@ fn missing_rights(memory: &Memory, answers: &Answers) -> BTreeMap<Right, BTreeSe
 /// Asks anew who leads the partitions of topics, and remembers it.
 pub(super) fn refresh_leaders<'a>(pass: &Pass<'_>, memory: &mut Memory, names: impl Iterator<Item = &'a TopicName>) {
     let names: BTreeSet<TopicName> = names.cloned().collect();
-    if let Ok(answers) = describe(pass, &names, Detail::Leaders) {
+    if let Ok(answers) = describe(pass, &names) {
         note(memory, &answers);
     }
 }
@@ -112,7 +112,7 @@ fn note(memory: &mut Memory, answers: &Answers) {
 }
 
 /// Asks for topics by name, some at a time.
-pub(super) fn describe(pass: &Pass<'_>, names: &BTreeSet<TopicName>, detail: Detail) -> Result<Answers, Unread> {
+fn describe(pass: &Pass<'_>, names: &BTreeSet<TopicName>) -> Result<Answers, Unread> {
     let names: Vec<TopicName> = names.iter().cloned().collect();
     if names.is_empty() {
         // Nobody reads a topic; whether the cluster is there is worth knowing all the same.
@@ -121,7 +121,7 @@ pub(super) fn describe(pass: &Pass<'_>, names: &BTreeSet<TopicName>, detail: Det
     let mut answers = Answers::new();
     for chunk in names.chunks(CHUNK) {
         answers.extend(pass.connection.ask_any(pass.until, CALL, "describe_topics", |broker, timeout| {
-            describe_topics(pass.connection.client(), chunk, detail, broker, timeout)
+            describe_topics(pass.connection.client(), chunk, broker, timeout)
         })?);
     }
     for described in answers.values_mut() {
@@ -155,7 +155,7 @@ fn doubt_what_shrank(pass: &Pass<'_>, memory: &Memory, answers: &mut Answers) {
         return;
     }
     pass.connection.ask_another_first();
-    match describe(pass, &names, Detail::Leaders) {
+    match describe(pass, &names) {
         Ok(again) => answers.extend(again),
         // Not confirmed, so not believed.
         Err(unread) => {
@@ -181,7 +181,7 @@ fn read_bounds(
         return (places, bounds);
     }
     let names: BTreeSet<TopicName> = again.iter().map(|at| TopicName::clone(&places[*at].topic)).collect();
-    let Ok(newer) = describe(pass, &names, Detail::Leaders) else { return (places, bounds) };
+    let Ok(newer) = describe(pass, &names) else { return (places, bounds) };
     let (before, now) = (ids_of(answers), ids_of(&newer));
     let replaced: BTreeSet<&TopicName> = names.iter().filter(|name| before.get(*name) != now.get(*name)).collect();
     note(memory, &newer);

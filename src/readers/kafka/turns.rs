@@ -2,11 +2,11 @@
 //!
 //! Every call has a time limit. But librdkafka waits by the wall clock, and one that is set back by an hour makes a wait
 //! an hour longer. So a pass that hangs long after its deadline is left to itself, with its client and what it
-//! remembers, and the next one begins with new ones.
+//! remembers, and the next one begins with new ones: what was known of the brokers' clocks is found out anew.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::sync::{Mutex as Waiting, OwnedMutexGuard};
@@ -26,9 +26,6 @@ const LEFT_AT_ONCE: usize = 3;
 pub(super) struct Turns {
     cluster: String,
     overrides: BTreeMap<TopicName, Limits>,
-    hangs: Duration,
-    /// Passes that were left to themselves and have not ended.
-    left: Arc<AtomicUsize>,
     now: Mutex<Now>,
 }
 
@@ -36,17 +33,12 @@ pub(super) struct Turns {
 struct Now {
     /// What is remembered between passes. Who holds it has the turn.
     memory: Arc<Waiting<Memory>>,
-    /// When the pass that has the turn should have ended, and whether it was left to itself.
-    running: Option<(Instant, Arc<Fate>)>,
+    /// When the pass that has the turn, or had it last, was to end.
+    until: Option<Instant>,
+    /// What passes remember that were left to themselves. It goes when they end.
+    left: Vec<Weak<Waiting<Memory>>>,
     /// The client hangs, too.
     wants_another_client: bool,
-}
-
-/// Of a pass.
-#[derive(Debug)]
-struct Fate {
-    is_left: Mutex<bool>,
-    left: Arc<AtomicUsize>,
 }
 
 /// A pass that has the turn.
@@ -54,40 +46,39 @@ struct Fate {
 pub(super) struct Turn {
     pub(super) memory: OwnedMutexGuard<Memory>,
     wants_another_client: bool,
-    fate: Arc<Fate>,
 }
 
 impl Turns {
     pub(super) fn new(cluster: String, overrides: BTreeMap<TopicName, Limits>) -> Self {
-        Self::with_patience(cluster, overrides, HANGS)
-    }
-
-    fn with_patience(cluster: String, overrides: BTreeMap<TopicName, Limits>, hangs: Duration) -> Self {
-        let memory = Arc::new(Waiting::new(Memory::new(cluster.clone(), overrides.clone())));
-        let now = Now { memory, running: None, wants_another_client: false };
-        Self { cluster, overrides, hangs, left: Arc::default(), now: Mutex::new(now) }
+        let memory = fresh(&cluster, &overrides);
+        let now = Now { memory, until: None, left: Vec::new(), wants_another_client: false };
+        Self { cluster, overrides, now: Mutex::new(now) }
     }
 
     /// Waits for the turn. The pass is to end at `until`.
     pub(super) async fn take(&self, until: Instant) -> Turn {
         let memory = Arc::clone(&self.now().memory);
         let memory = memory.lock_owned().await;
-        let fate = Arc::new(Fate { is_left: Mutex::new(false), left: Arc::clone(&self.left) });
         let mut now = self.now();
-        now.running = Some((until, Arc::clone(&fate)));
-        Turn { memory, wants_another_client: std::mem::take(&mut now.wants_another_client), fate }
+        // Who waited for one that was passed over meanwhile is none of the passes that go on.
+        if Arc::ptr_eq(OwnedMutexGuard::mutex(&memory), &now.memory) {
+            now.until = Some(until);
+        }
+        Turn { memory, wants_another_client: mem::take(&mut now.wants_another_client) }
     }
 
     /// Leaves the pass that has the turn to itself, when it hangs and not too many do already. Says whether it was.
     pub(super) fn pass_over_the_hanging(&self) -> bool {
         let mut now = self.now();
-        let Some((until, fate)) = &now.running else { return false };
-        if until.elapsed() < self.hangs || self.left.load(Ordering::Relaxed) >= LEFT_AT_ONCE {
+        now.left.retain(|one| one.strong_count() > 0);
+        let hangs = now.until.is_some_and(|until| until.elapsed() >= HANGS);
+        // It may have ended just now.
+        if !hangs || now.left.len() >= LEFT_AT_ONCE || now.memory.try_lock().is_ok() {
             return false;
         }
-        fate.leave();
-        now.running = None;
-        now.memory = Arc::new(Waiting::new(Memory::new(self.cluster.clone(), self.overrides.clone())));
+        let hanging = mem::replace(&mut now.memory, fresh(&self.cluster, &self.overrides));
+        now.left.push(Arc::downgrade(&hanging));
+        now.until = None;
         now.wants_another_client = true;
         true
     }
@@ -104,23 +95,8 @@ impl Turn {
     }
 }
 
-impl Fate {
-    fn leave(&self) {
-        *self.is_left() = true;
-        self.left.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn is_left(&self) -> MutexGuard<'_, bool> {
-        self.is_left.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        if *self.fate.is_left() {
-            self.fate.left.fetch_sub(1, Ordering::Relaxed);
-        }
-    }
+fn fresh(cluster: &str, overrides: &BTreeMap<TopicName, Limits>) -> Arc<Waiting<Memory>> {
+    Arc::new(Waiting::new(Memory::new(cluster.to_owned(), overrides.clone())))
 }
 
 #[cfg(test)]
@@ -131,13 +107,13 @@ mod tests {
 
     const SOON: Duration = Duration::from_millis(50);
 
-    fn turns(hangs: Duration) -> Turns {
-        Turns::with_patience("main".to_owned(), BTreeMap::new(), hangs)
+    fn turns() -> Turns {
+        Turns::new("main".to_owned(), BTreeMap::new())
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_pass_that_is_late_keeps_its_turn() {
-        let turns = turns(HANGS);
+        let turns = turns();
         let first = turns.take(Instant::now() + SOON).await;
         assert!(timeout(HANGS, turns.take(Instant::now() + HANGS)).await.is_err());
         assert!(!turns.pass_over_the_hanging());
@@ -147,7 +123,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_pass_that_hangs_is_left_with_its_client_and_the_next_one_goes_on() {
-        let turns = turns(HANGS);
+        let turns = turns();
         let hanging = turns.take(Instant::now()).await;
         tokio::time::advance(HANGS).await;
         assert!(turns.pass_over_the_hanging());
@@ -161,7 +137,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn clients_that_hang_do_not_pile_up() {
-        let turns = turns(HANGS);
+        let turns = turns();
         let mut hanging = Vec::new();
         for _ in 0..LEFT_AT_ONCE {
             hanging.push(turns.take(Instant::now()).await);
@@ -174,5 +150,13 @@ mod tests {
         drop(hanging.pop());
         assert!(turns.pass_over_the_hanging(), "one of them has ended");
         drop(last);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pass_that_ended_at_last_is_not_passed_over() {
+        let turns = turns();
+        drop(turns.take(Instant::now()).await);
+        tokio::time::advance(HANGS).await;
+        assert!(!turns.pass_over_the_hanging());
     }
 }

@@ -34,7 +34,7 @@ impl Memory {
         if self.leaves_out.as_ref().is_some_and(|query| *query != reading.query_id) {
             self.leaves_out = None;
         }
-        if !has_no_gap(reading) {
+        if !leaves_none_out(reading) {
             self.leaves_out = Some(reading.query_id.clone());
         }
         let before = self.standstill.take().filter(|before| before.reading == *reading);
@@ -50,7 +50,7 @@ impl Memory {
     }
 }
 
-fn has_no_gap(reading: &CheckpointReading) -> bool {
+fn leaves_none_out(reading: &CheckpointReading) -> bool {
     reading.batches.is_sorted_by(|a, b| b.batch.0.checked_sub(a.batch.0) == Some(1))
 }
 
@@ -97,11 +97,11 @@ impl Standstill {
     }
 
     /// What would show that the query moved on. The next thing a query without asynchronous progress does is known: it
-    /// commits the open batch, or plans the next one. With gaps in the log nobody knows the next batch's number.
+    /// commits the open batch, or plans the next one. Of one that leaves batches out nobody knows the next number.
     fn of(reading: &CheckpointReading, e_tag: impl Fn(&str) -> Option<String>) -> Option<Self> {
         let newest = reading.newest_planned?;
         let is_whole = reading.problems.is_empty() && reading.batches.len() >= FEWEST_BATCHES;
-        if !is_whole || !has_no_gap(reading) {
+        if !is_whole {
             return None;
         }
         let (steady, absent) = if !reading.batch_open {

@@ -29,7 +29,7 @@ mod topics;
 
 pub(super) use configs::{Setting, Settings, describe_configs};
 pub(super) use offsets::{Asked, Found, Isolation, Rows, Spec, ends, list_offsets};
-pub(super) use topics::{Described, Detail, describe_topics};
+pub(super) use topics::{Described, describe_topics};
 
 /// How much longer than the request we wait for its result: librdkafka answers its own time-outs.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -22,17 +22,8 @@ pub(in super::super) struct Described {
     pub(in super::super) id: Option<TopicId>,
     /// Each partition with its leader; absent while it has none.
     pub(in super::super) leaders: BTreeMap<i32, Option<i32>>,
-    /// Each partition with every broker that holds it, its leader among them; empty unless asked for.
+    /// Each partition with every broker that holds it, its leader among them.
     pub(in super::super) replicas: BTreeMap<i32, Vec<i32>>,
-}
-
-/// How much is wanted of each topic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Detail {
-    /// Who leads its partitions.
-    Leaders,
-    /// Every broker that holds them, too.
-    Replicas,
 }
 
 /// Each topic's answer.
@@ -42,7 +33,6 @@ pub(in super::super) type Rows = BTreeMap<TopicName, Result<Described, CallError
 pub(in super::super) fn describe_topics(
     client: &Client<Context>,
     asked: &[TopicName],
-    detail: Detail,
     broker: i32,
     timeout: Duration,
 ) -> Result<Rows, CallError> {
@@ -72,7 +62,7 @@ pub(in super::super) fn describe_topics(
         for topic in view(&event, topics.cast_const(), count) {
             let name = text(raw::rd_kafka_TopicDescription_name(*topic));
             let Some(name) = known.get(name.as_str()) else { continue };
-            rows.insert(TopicName::clone(name), row_of(&event, *topic, detail));
+            rows.insert(TopicName::clone(name), row_of(&event, *topic));
         }
     }
     Ok(rows)
@@ -83,7 +73,6 @@ pub(in super::super) fn describe_topics(
 unsafe fn row_of(
     event: &Owned<raw::rd_kafka_event_t>,
     topic: *const raw::rd_kafka_TopicDescription_t,
-    detail: Detail,
 ) -> Result<Described, CallError> {
     type AsEnum = unsafe extern "C" fn(*const raw::rd_kafka_error_t) -> raw::rd_kafka_resp_err_t;
     type AsNumber = unsafe extern "C" fn(*const raw::rd_kafka_error_t) -> c_int;
@@ -106,7 +95,7 @@ unsafe fn row_of(
             let leader = if leader.is_null() { -1 } else { raw::rd_kafka_Node_id(leader) };
             (raw::rd_kafka_TopicPartitionInfo_partition(*partition), (leader >= 0).then_some(leader))
         });
-        let held = partitions.iter().filter(|_| detail == Detail::Replicas).map(|partition| {
+        let held = partitions.iter().map(|partition| {
             let mut count = 0;
             let nodes = raw::rd_kafka_TopicPartitionInfo_replicas(*partition, &mut count);
             let nodes = view(event, nodes.cast_const(), count).iter().filter(|node| !node.is_null());

@@ -37,14 +37,13 @@ use crate::ledger::{DatabaseLedger, Health, Ledger, MemoryLedger, Opened};
 use crate::measures::Moment;
 use crate::metrics::snapshot::DiscoveryRound;
 use crate::process::clock;
-use crate::process::exit_code::ExitCode;
 use crate::rounds::board::Board;
 use crate::rounds::{self, AT_ONCE};
 use crate::shard::Shard;
 use crate::web::{self, Access, RulesFormat, Settings, Sources, WebState};
 
 pub use door::door;
-pub use ledger::{LedgerSecretError, ledger_place};
+pub use ledger::{LedgerPlaceError, ledger_place};
 pub use looks::with_found;
 pub use reload::ReloadError;
 pub use stores::{StoreSecretError, store_settings};
@@ -94,9 +93,8 @@ pub async fn start(config: Config, options: Vec<String>, shard: Shard) -> anyhow
     let listener = TcpListener::bind(listen).await.with_context(|| format!("cannot listen on {listen}"))?;
     let address = listener.local_addr().context("the listening address is not known")?;
 
-    let cannot_be_had = || Ended::with(ExitCode::Configuration, "the configuration asks for what cannot be had");
-    let access = door(&config.server).with_context(cannot_be_had)?;
-    let fleet = Fleet::new(config.clone(), shard).with_context(cannot_be_had)?;
+    let access = door(&config.server).with_context(Ended::unobtainable)?;
+    let fleet = Fleet::new(config.clone(), shard).with_context(Ended::unobtainable)?;
     let stop = CancellationToken::new();
     let mut loops = Loops::new(stop.clone());
     let (ledger, health) = open_ledger(&config, &mut loops).await?;
@@ -148,8 +146,7 @@ pub async fn start(config: Config, options: Vec<String>, shard: Shard) -> anyhow
 
 /// The ledger as configured, with its writer at work.
 async fn open_ledger(config: &Config, loops: &mut Loops) -> anyhow::Result<(Arc<dyn Ledger>, Health)> {
-    let cannot_be_had = || Ended::with(ExitCode::Configuration, "the configuration asks for what cannot be had");
-    let Some(place) = ledger_place(config).with_context(cannot_be_had)? else {
+    let Some(place) = ledger_place(config).with_context(Ended::unobtainable)? else {
         return Ok((Arc::new(MemoryLedger::default()), Health { persistent: false, up: true }));
     };
     let Opened { ledger, health, writer } = DatabaseLedger::open(place).await?;

@@ -101,15 +101,13 @@ pub fn run(args: &ConfigArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
     let config = source.load()?;
     match args.action {
         ConfigAction::Check(_) => {
-            let cannot_be_had =
-                || Ended::with(ExitCode::Configuration, "the configuration asks for what cannot be had");
             super::ledger::place(&config)?;
             let mut not_tried: Vec<anyhow::Error> =
-                check_clients(&config).with_context(cannot_be_had)?.into_iter().map(Into::into).collect();
+                check_clients(&config).with_context(Ended::unobtainable)?.into_iter().map(Into::into).collect();
             match door(&config.server) {
                 // It may be there only where the daemon runs.
                 Err(error @ FileError::Unreadable { .. }) => not_tried.push(error.into()),
-                outcome => drop(outcome.context("server").with_context(cannot_be_had)?),
+                outcome => drop(outcome.context("server").with_context(Ended::unobtainable)?),
             }
             for error in not_tried {
                 writeln!(io::stderr(), "brinkwatch: not tried here: {error:#}")?;

@@ -166,6 +166,12 @@ impl Ended {
     pub const fn with(code: ExitCode, what: &'static str) -> Self {
         Self { code, what }
     }
+
+    /// For [`anyhow::Context`]: a configuration that makes sense, and that nothing can be built from here.
+    #[must_use]
+    pub const fn unobtainable() -> Self {
+        Self::with(ExitCode::Configuration, "the configuration asks for what cannot be had")
+    }
 }
 
 impl std::error::Error for Ended {}

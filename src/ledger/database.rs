@@ -241,16 +241,22 @@ async fn within<T>(limit: Duration, work: impl Future<Output = sqlx::Result<T>>)
     })
 }
 
-/// Whether the server was silent.
+/// Whether the server was silent, or held us up as long.
 pub(super) fn is_silence(cause: &sqlx::Error) -> bool {
-    matches!(cause, sqlx::Error::Io(cause) if cause.kind() == io::ErrorKind::TimedOut)
+    match cause {
+        sqlx::Error::Io(cause) => cause.kind() == io::ErrorKind::TimedOut,
+        // It gave up by itself, over a statement or a lock, as we would have a moment later.
+        sqlx::Error::Database(told) => told.code().is_some_and(|code| code == "57014" || code == "55P03"),
+        _ => false,
+    }
 }
 
 /// Whether the connection has ended, so that another one may well work: a server that was started anew, a firewall or
 /// a pooler that lets nothing idle live for long.
 pub(super) fn is_cut(cause: &sqlx::Error) -> bool {
     match cause {
-        sqlx::Error::Io(_) => !is_silence(cause),
+        _ if is_silence(cause) => false,
+        sqlx::Error::Io(_) => true,
         // "operator intervention": the server shuts down, or somebody ended our session; and a session that idled.
         sqlx::Error::Database(told) => told.code().is_some_and(|code| code.starts_with("57P")),
         _ => false,

@@ -40,7 +40,8 @@ pub enum OpenError {
 /// A ledger in a database.
 #[derive(Debug)]
 pub struct DatabaseLedger {
-    requests: mpsc::Sender<Request>,
+    /// Without an end: what a round found must not get lost because the writer is late.
+    requests: mpsc::UnboundedSender<Request>,
     place: Place,
     /// Pages read for themselves, one at a time. Since when the server says nothing, if it does not.
     reading: Mutex<Option<Instant>>,
@@ -79,7 +80,7 @@ impl DatabaseLedger {
                 Err(trouble) => writer.note_trouble(&trouble),
             }
         }
-        let (requests, inbox) = mpsc::channel(64);
+        let (requests, inbox) = mpsc::unbounded_channel();
         let health = writer.health();
         Ok(Opened {
             ledger: Self { requests, place, reading: Mutex::new(None) },
@@ -103,7 +104,7 @@ impl DatabaseLedger {
 
     async fn ask<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> Request) -> Option<T> {
         let (reply, answer) = oneshot::channel();
-        self.requests.send(request(reply)).await.ok()?;
+        self.requests.send(request(reply)).ok()?;
         answer.await.ok()
     }
 }

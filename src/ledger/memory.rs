@@ -19,8 +19,10 @@ pub struct Book {
 }
 
 impl Book {
-    pub(super) fn of(gaps: Vec<Gap>) -> Self {
-        Self { gaps }
+    /// Puts what is known of one cluster in the place of what was.
+    pub(super) fn replace(&mut self, cluster: &str, gaps: Vec<Gap>) {
+        self.gaps.retain(|gap| gap.kafka_cluster != cluster);
+        self.gaps.extend(gaps);
     }
 
     /// Every gap.

@@ -55,19 +55,8 @@ pub(super) async fn open(place: &Place) -> Result<Database, SchemaError> {
 
 /// Opens a ledger that exists, for a command beside a running daemon.
 pub(super) async fn open_existing(place: &Place) -> Result<Database, SchemaError> {
-    let mut database = match place {
-        Place::Folder(folder) => {
-            let file = folder.join(FILE_NAME);
-            if !is_there(&file)? {
-                return Err(SchemaError::Absent);
-            }
-            database::open_file(&file).await?
-        }
-        Place::Server(server) => database::connect(server).await?,
-    };
-    if matches!(place, Place::Server(_)) && version(&mut database).await?.is_none() {
-        return Err(SchemaError::Absent);
-    }
+    let mut database = existing(place, false).await?;
+    version(&mut database).await?.ok_or(SchemaError::Absent)?;
     writable(&mut database).await?;
     migrate(&mut database).await?;
     Ok(database)
@@ -75,16 +64,7 @@ pub(super) async fn open_existing(place: &Place) -> Result<Database, SchemaError
 
 /// Opens a ledger for reading, where it cannot be written. One of an earlier release is brought to this one first.
 pub(super) async fn open_to_read(place: &Place) -> Result<Database, SchemaError> {
-    let mut database = match place {
-        Place::Folder(folder) => {
-            let file = folder.join(FILE_NAME);
-            if !is_there(&file)? {
-                return Err(SchemaError::Absent);
-            }
-            database::open_file_to_read(&file).await?
-        }
-        Place::Server(server) => database::connect(server).await?,
-    };
+    let mut database = existing(place, true).await?;
     match version(&mut database).await? {
         None => Err(SchemaError::Absent),
         Some(found) if found < newest() => open_existing(place).await,
@@ -92,8 +72,16 @@ pub(super) async fn open_to_read(place: &Place) -> Result<Database, SchemaError>
     }
 }
 
-fn is_there(file: &std::path::Path) -> Result<bool, SchemaError> {
-    fs::exists(file).map_err(|cause| sqlx::Error::Io(cause).into())
+async fn existing(place: &Place, to_read: bool) -> Result<Database, SchemaError> {
+    let folder = match place {
+        Place::Folder(folder) => folder,
+        Place::Server(server) => return Ok(database::connect(server).await?),
+    };
+    let file = folder.join(FILE_NAME);
+    if !fs::exists(&file).map_err(sqlx::Error::Io)? {
+        return Err(SchemaError::Absent);
+    }
+    Ok(if to_read { database::open_file_to_read(&file).await? } else { database::open_file(&file).await? })
 }
 
 async fn writable(database: &mut Database) -> Result<(), SchemaError> {
@@ -101,7 +89,13 @@ async fn writable(database: &mut Database) -> Result<(), SchemaError> {
 }
 
 async fn migrate(database: &mut Database) -> Result<(), SchemaError> {
-    refuse_newer(version(database).await?.unwrap_or(0))?;
+    let found = version(database).await?.unwrap_or(0);
+    refuse_newer(found)?;
+    // A server has said that it takes writes, and where nothing is to be changed nobody needs the right to. Whether a
+    // file can be written only a write shows.
+    if found == newest() && matches!(database, Database::Postgres(_)) {
+        return Ok(());
+    }
     database.begin().await?;
     // Daemons of one fleet start together.
     database.lock("brinkwatch schema").await?;

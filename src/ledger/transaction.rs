@@ -30,7 +30,7 @@ pub(super) struct Writing<'a> {
     pub(super) is_seen: bool,
 }
 
-/// Writes a round, with the backlog: whole or not at all. Answers with the gaps that nobody has settled.
+/// Writes a round, with the backlog: whole or not at all. Answers with the gaps of its cluster that nobody has settled.
 pub(super) async fn write(
     database: &mut Database,
     writing: Writing<'_>,
@@ -55,7 +55,7 @@ pub(super) async fn write(
     if writing.is_seen {
         watchers::seen(database, watcher, round.at).await?;
     }
-    let open = open_gaps(database).await?;
+    let open = open_gaps(database, &round.cluster).await?;
     database.commit().await?;
     Ok(open)
 }
@@ -110,8 +110,8 @@ async fn of_log(database: &mut Database, like: &Gap) -> sqlx::Result<Vec<Gap>> {
     database.rows(rows).await?.iter().map(gap_of).collect()
 }
 
-/// All gaps that nobody has settled.
-pub(super) async fn open_gaps(database: &mut Database) -> sqlx::Result<Vec<Gap>> {
-    let text = format!("SELECT {COLUMNS} FROM streaming_gaps WHERE recovery_status = 'open'");
-    database.rows(sql(text)).await?.iter().map(gap_of).collect()
+/// The gaps of a cluster that nobody has settled.
+pub(super) async fn open_gaps(database: &mut Database, cluster: &str) -> sqlx::Result<Vec<Gap>> {
+    let text = format!("SELECT {COLUMNS} FROM streaming_gaps WHERE recovery_status = 'open' AND kafka_cluster = ?");
+    database.rows(sql(text).bind(cluster)).await?.iter().map(gap_of).collect()
 }

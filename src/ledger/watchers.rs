@@ -82,5 +82,13 @@ pub(super) async fn seen(database: &mut Database, watcher: &str, at: Moment) -> 
     let left_alone = "DELETE FROM partition_memory WHERE watcher IN (SELECT name FROM watchers WHERE seen_at < ?) \
         AND NOT EXISTS (SELECT 1 FROM query_memory AS whole WHERE whole.query = partition_memory.query \
         AND whole.kafka_cluster = partition_memory.kafka_cluster AND whole.watcher = partition_memory.watcher)";
-    database.execute(sql(left_alone).bind(text_of(gone))).await
+    database.execute(sql(left_alone).bind(text_of(gone))).await?;
+    // Whose memory is gone needs not be remembered to have heard, or to have been here.
+    let heard_for_nobody = "DELETE FROM hearings WHERE watcher IN (SELECT name FROM watchers WHERE seen_at < ?) \
+        AND NOT EXISTS (SELECT 1 FROM query_memory WHERE query_memory.watcher = hearings.watcher)";
+    database.execute(sql(heard_for_nobody).bind(text_of(gone))).await?;
+    let forgotten = "DELETE FROM watchers WHERE seen_at < ? \
+        AND NOT EXISTS (SELECT 1 FROM query_memory WHERE query_memory.watcher = watchers.name) \
+        AND NOT EXISTS (SELECT 1 FROM partition_memory WHERE partition_memory.watcher = watchers.name)";
+    database.execute(sql(forgotten).bind(text_of(gone))).await
 }

@@ -78,7 +78,7 @@ pub(super) struct Writer {
     book: Book,
     backlog: Backlog,
     /// What was last logged, so that one trouble is told once.
-    told: Option<String>,
+    pub(super) told: Option<String>,
     /// The same of reading.
     unread: Option<String>,
     opened: u64,
@@ -106,10 +106,12 @@ impl Writer {
         }
     }
 
-    pub(super) async fn run(mut self, mut inbox: mpsc::Receiver<Request>) {
+    pub(super) async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<Request>) {
         // Whoever asked may have given up waiting: then nobody hears the answer, and that is no fault.
         while let Some(request) = inbox.recv().await {
             match request {
+                Request::Load(_, reply) if reply.is_closed() => {}
+                Request::Acknowledgements(_, reply) if reply.is_closed() => {}
                 Request::Load(cluster, reply) => drop(reply.send(self.load(&cluster).await)),
                 Request::Acknowledgements(cluster, reply) => drop(reply.send(self.unheard(&cluster).await)),
                 Request::Remember(round, reply) => drop(reply.send(self.remember(round).await)),
@@ -167,9 +169,9 @@ impl Writer {
             self.note_trouble(&trouble);
         }
         match self.read(cluster).await {
-            Ok((loaded, book)) => {
+            Ok((loaded, open)) => {
                 self.unread = None;
-                self.book = book;
+                self.book.replace(cluster, open);
                 // what could not be written yet is not in there
                 self.backlog.gaps.all().for_each(|found| self.book.record(found));
                 Loaded { remembered: self.remembered(cluster), ..loaded }
@@ -191,7 +193,7 @@ impl Writer {
     }
 
     /// What cannot be written may still be read.
-    async fn read(&mut self, cluster: &str) -> Result<(Loaded, Book), Trouble> {
+    async fn read(&mut self, cluster: &str) -> Result<(Loaded, Vec<Gap>), Trouble> {
         let silent = self.is_silent();
         let mut to_read;
         let connection = match &mut self.connection {
@@ -246,7 +248,7 @@ impl Writer {
         }
         match outcome {
             Ok(open) => {
-                self.book = Book::of(open);
+                self.book.replace(&round.cluster, open);
                 self.backlog = Backlog::default();
                 if self.told.take().is_some() {
                     info!(ledger = %self.place, "the ledger is written again, with all that was kept meanwhile");
@@ -323,11 +325,11 @@ impl Writer {
 }
 
 /// What is remembered of a cluster, and the gaps that nobody has settled, as they were at one moment.
-async fn read(connection: &mut Database, watcher: &str, cluster: &str) -> sqlx::Result<(Loaded, Book)> {
+async fn read(connection: &mut Database, watcher: &str, cluster: &str) -> sqlx::Result<(Loaded, Vec<Gap>)> {
     connection.begin_to_read().await?;
     let shelved = shelf::memories(connection, Some(watcher), cluster).await?;
     let heard = watchers::heard(connection, cluster, &shelved.of).await?;
-    let book = Book::of(transaction::open_gaps(connection).await?);
+    let open = transaction::open_gaps(connection, cluster).await?;
     connection.commit().await?;
     for query in shelved.senseless {
         warn!(kafka_cluster = cluster, query, "the query's memory makes no sense and begins anew");
@@ -335,5 +337,5 @@ async fn read(connection: &mut Database, watcher: &str, cluster: &str) -> sqlx::
     let of_others = shelved.of.into_iter().filter(|(_, of)| of != watcher);
     let adopted = of_others.map(|(query, _)| query).collect();
     let loaded = Loaded { memories: shelved.memories, adopted, heard, ..Loaded::nothing(true, Remembered::SILENT) };
-    Ok((loaded, book))
+    Ok((loaded, open))
 }

@@ -90,8 +90,14 @@ impl<T: Send + Sync + 'static> Renewed<T> {
     pub(super) async fn current(self: &Arc<Self>) -> Arc<T> {
         if self.is_due() {
             let this = Arc::clone(self);
-            if timeout(PATIENCE, spawn_blocking(move || this.look())).await.is_err() {
-                warn!(files = ?self.files, "files are not read in time; what they held before is used");
+            match timeout(PATIENCE, spawn_blocking(move || this.look())).await {
+                Ok(Ok(())) => {}
+                // What was in them crashed whoever read it: the next look may find better.
+                Ok(Err(crash)) => {
+                    self.held().is_looking = false;
+                    warn!(files = ?self.files, error = %crash, "files cannot be used; what they held before is used");
+                }
+                Err(_) => warn!(files = ?self.files, "files are not read in time; what they held before is used"),
             }
         }
         Arc::clone(&self.held().value)

@@ -7,6 +7,7 @@ use super::file::{NOW, ranges, round};
 use super::merging::gap;
 use crate::judgement::Certainty::Certain;
 use crate::judgement::{EventKind, QueryMemory};
+use crate::ledger::database::Database;
 use crate::ledger::writer::Writer;
 use crate::ledger::{
     Acknowledge, Desk, Gap, Place, RecoveryPath, RecoveryStatus, RoundNotes, Settlement, Written, schema, watchers,
@@ -201,6 +202,17 @@ async fn what_daemons_remembered_that_are_gone_for_good_is_cleared_away_where_an
         watchers::seen(&mut connection, "here", after(8 * day)).await.unwrap();
         assert_eq!(known("orders").await, ["here"]);
         assert_eq!(known("returns").await, ["gone"], "nobody else remembers it");
+        // Nor does the list of daemons grow with each start: what nobody needs any more goes.
+        let names = async || {
+            let mut connection = schema::open_existing(place).await.unwrap();
+            let rows = connection.rows(crate::ledger::statement::sql("SELECT name FROM watchers ORDER BY name")).await;
+            rows.unwrap().iter().map(|row| row.get::<String>("name").unwrap()).collect::<Vec<_>>()
+        };
+        watchers::seen(&mut connection, "empty", NOW).await.unwrap();
+        assert_eq!(names().await, ["empty", "gone", "here"]);
+        well(&mut here, remembering("returns", 3, 8 * day)).await;
+        watchers::seen(&mut connection, "here", after(9 * day)).await.unwrap();
+        assert_eq!(names().await, ["here"]);
     })
     .await;
 }
@@ -211,6 +223,21 @@ async fn a_text_that_postgresql_cannot_hold_does_not_stop_the_ledger() {
         let mut writer = daemon(place, "one");
         well(&mut writer, round(vec![Gap { evidence: "a\0b".to_owned(), ..gap(0, 10, Certain) }])).await;
         assert_eq!(ranges(place).await, [(0, 10)]);
+    })
+    .await;
+}
+
+/// A pooler hands a connection on, and what one daemon left there would meet the next.
+#[tokio::test]
+async fn no_statement_is_left_behind_on_the_server() {
+    everywhere(async |place| {
+        well(&mut daemon(place, "one"), round(vec![gap(0, 10, Certain)])).await;
+        let mut connection = schema::open_existing(place).await.unwrap();
+        assert_eq!(watchers::unheard(&mut connection, "one", "main").await.unwrap(), []);
+        if matches!(connection, Database::Postgres(_)) {
+            let left = connection.rows(crate::ledger::statement::sql("SELECT name FROM pg_prepared_statements")).await;
+            assert!(left.unwrap().is_empty());
+        }
     })
     .await;
 }

@@ -168,10 +168,14 @@ async fn a_server_that_is_not_there_is_told_once_and_asked_with_each_round() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let url = format!("postgres://brinkwatch@127.0.0.1:{port}/ledger");
     let mut writer = Writer::new(Place::Server(Server::new(url, "here:9917", None)));
+    let mut told = Vec::new();
     for _ in 0..2 {
         assert!(!writer.load("main").await.is_known);
         assert_eq!(writer.remember(round(vec![gap(0, 10, Certain)])).await.health, UNWELL);
+        told.push(writer.told.clone().unwrap());
     }
+    assert_eq!(told[0], told[1], "the second time it is known, and not told again");
+    assert!(told[0].contains("Connection refused"), "{}", told[0]);
 }
 
 #[tokio::test]

@@ -22,7 +22,7 @@ from confluent_kafka.admin import NewTopic, OffsetSpec
 from .background import Repeated
 from .brinkwatch import Config, Daemon
 from .positions import write_checkpoint
-from .kafka import Broker, now_ms
+from .kafka import CHANGE, Broker, now_ms
 from .tiers import tiered
 from .waiting import wait_until
 
@@ -198,8 +198,8 @@ def create(broker: Broker, topics: dict, partitions: int) -> None:
         settings = {"segment_ms": 3_000, **KINDS[kind].settings, "retention_ms": retention}
         settings = {key.replace("_", "."): str(value) for key, value in settings.items()}
         asked.append(NewTopic(topic, partitions, 1, config=settings))
-    for made in broker.admin.create_topics(asked).values():
-        made.result(60)
+    for made in broker.admin.create_topics(asked, request_timeout=CHANGE).values():
+        made.result(CHANGE)
     wait_until(lambda: all(len(broker.earliest(topic)) == partitions for topic in topics), 60, "the topics have leaders")
 
 

@@ -37,6 +37,10 @@ MINUTE_MS = 60_000
 HOUR_MS = 60 * MINUTE_MS
 # Several times what an idle machine needs.
 PATIENCE = 90
+# A client goes on asking a broker that hangs until it gives the connection up; only then it asks another one.
+HANGING_MS = 8_000
+# What a broker may take to change something.
+CHANGE = 60
 
 JVM = ["-Xms96m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true"]
 
@@ -103,7 +107,9 @@ class Kafka:
     @property
     def admin(self) -> AdminClient:
         if self._admin is None:
-            self._admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
+            self._admin = AdminClient(
+                {"bootstrap.servers": self.bootstrap, "socket.timeout.ms": HANGING_MS, "log_level": 0}
+            )
         return self._admin
 
     def create_topic(self, topic: str, partitions: int = 1, **config) -> str:
@@ -112,7 +118,8 @@ class Kafka:
 
         def created() -> bool:
             try:
-                self.admin.create_topics([NewTopic(topic, partitions, self.replication, config=settings)])[topic].result(30)
+                new = NewTopic(topic, partitions, self.replication, config=settings)
+                self.admin.create_topics([new], request_timeout=CHANGE)[topic].result(CHANGE)
             except KafkaException as error:
                 # The deleted namesake is still being cleared away.
                 if error.args[0].name() != "TOPIC_ALREADY_EXISTS":
@@ -125,11 +132,12 @@ class Kafka:
         return topic
 
     def add_partitions(self, topic: str, total: int) -> None:
-        self.admin.create_partitions([NewPartitions(topic, total)])[topic].result(30)
+        wanted = [NewPartitions(topic, total)]
+        self.admin.create_partitions(wanted, request_timeout=CHANGE)[topic].result(CHANGE)
         wait_until(lambda: len(self.earliest(topic)) == total, 60, f"topic {topic} has {total} partitions")
 
     def delete_topic(self, topic: str) -> None:
-        self.admin.delete_topics([topic])[topic].result(30)
+        self.admin.delete_topics([topic], request_timeout=CHANGE)[topic].result(CHANGE)
         wait_until(lambda: topic not in self.topics(), 30, f"topic {topic} is gone")
 
     def recreate_topic(self, topic: str, partitions: int = 1, **config) -> None:
@@ -165,8 +173,8 @@ class Kafka:
     def delete_records(self, topic: str, before: Mapping[int, int]) -> None:
         """DeleteRecords: moves the log start of each partition to the given offset; -1 is the end."""
         wanted = [TopicPartition(topic, partition, offset) for partition, offset in before.items()]
-        for future in self.admin.delete_records(wanted).values():
-            future.result(30)
+        for future in self.admin.delete_records(wanted, request_timeout=CHANGE).values():
+            future.result(CHANGE)
 
     def alter_config(self, topic: str, **config) -> None:
         entries = [
@@ -174,7 +182,7 @@ class Kafka:
             for key, value in config.items()
         ]
         resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=entries)
-        self.admin.incremental_alter_configs([resource])[resource].result(30)
+        self.admin.incremental_alter_configs([resource], request_timeout=CHANGE)[resource].result(CHANGE)
 
     # What Kafka itself says
 
@@ -228,7 +236,7 @@ class Kafka:
 
     def config(self, topic: str) -> dict[str, str]:
         resource = ConfigResource(ResourceType.TOPIC, topic)
-        entries = self.admin.describe_configs([resource])[resource].result(30)
+        entries = self.admin.describe_configs([resource], request_timeout=CHANGE)[resource].result(CHANGE)
         return {name: entry.value for name, entry in entries.items()}
 
     def get_offsets(self, topic: str, time_spec: str) -> dict[int, int]:

@@ -2,7 +2,7 @@
 
 import os
 import signal
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from confluent_kafka.admin import (
 )
 
 from .certificates import Authority
-from .kafka import CLUSTER_ID, PATIENCE, Broker, Kafka
+from .kafka import CHANGE, CLUSTER_ID, PATIENCE, Broker, Kafka
 from .ports import free_port, is_open
 from .tokens import AUDIENCE, ISSUER, TokenServer
 from .waiting import wait_until
@@ -88,6 +88,16 @@ class Node(Broker):
         super().stop()
 
 
+def start_together(nodes: Sequence[Node]) -> None:
+    """None of them is ready before most of them run."""
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(Node.format, nodes))
+    for node in nodes:
+        node.launch()
+    for node in nodes:
+        node.wait_ready()
+
+
 class KafkaCluster(Kafka):
     """Brokers by number, from 1 on: `cluster.nodes[2].kill()`. Who comes without a login may do anything."""
 
@@ -123,14 +133,7 @@ class KafkaCluster(Kafka):
     # Life
 
     def start(self) -> "KafkaCluster":
-        nodes = list(self.nodes.values())
-        with ThreadPoolExecutor() as pool:
-            list(pool.map(Node.format, nodes))
-        # None of them is ready before most of them run.
-        for node in nodes:
-            node.launch()
-        for node in nodes:
-            node.wait_ready()
+        start_together(list(self.nodes.values()))
         return self
 
     def stop(self) -> None:
@@ -162,14 +165,14 @@ class KafkaCluster(Kafka):
 
     def grant(self, user: str, topic: str, *operations: str) -> None:
         """`grant("anna", "orders", "DESCRIBE")`; the topic `*` is all topics."""
-        made = self.admin.create_acls([self._acl(user, topic, operation) for operation in operations])
+        made = self.admin.create_acls([self._acl(user, topic, operation) for operation in operations], request_timeout=CHANGE)
         for future in made.values():
-            future.result(30)
+            future.result(CHANGE)
 
     def revoke(self, user: str, topic: str, *operations: str) -> None:
         filters = [self._acl(user, topic, operation, AclBindingFilter) for operation in operations]
-        for future in self.admin.delete_acls(filters).values():
-            assert future.result(30), "there was no such right"
+        for future in self.admin.delete_acls(filters, request_timeout=CHANGE).values():
+            assert future.result(CHANGE), "there was no such right"
 
     def show_certificate(self, seconds: int) -> None:
         """The listener BRIEF shows a certificate from now on that ends so many seconds from now."""
@@ -181,12 +184,12 @@ class KafkaCluster(Kafka):
                 incremental_operation=AlterConfigOpType.SET,
             )
             resource = ConfigResource(ResourceType.BROKER, str(node.number), incremental_configs=[place])
-            self.admin.incremental_alter_configs([resource])[resource].result(30)
+            self.admin.incremental_alter_configs([resource], request_timeout=CHANGE)[resource].result(CHANGE)
 
     # Within
 
     def _alter_user(self, user: str, alteration) -> None:
-        self.admin.alter_user_scram_credentials([alteration])[user].result(30)
+        self.admin.alter_user_scram_credentials([alteration], request_timeout=CHANGE)[user].result(CHANGE)
 
     def _acl(self, user: str, topic: str, operation: str, kind=AclBinding):
         return kind(

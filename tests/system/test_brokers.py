@@ -9,7 +9,7 @@ from confluent_kafka.admin import NewTopic
 from .background import Repeated
 from .brinkwatch import Config
 from .positions import write_checkpoint
-from .kafka import HOUR_MS, MINUTE_MS, now_ms
+from .kafka import CHANGE, HOUR_MS, MINUTE_MS, now_ms
 from .kafka_cluster import KafkaCluster
 from .ports import free_port
 from .story import Still
@@ -34,8 +34,8 @@ def brokers(tmp_path_factory):
             NewTopic(name, len(places), replica_assignment=places, config={"retention.ms": str(HOUR_MS)})
             for name, places in PLACES.items()
         ]
-        for made in cluster.admin.create_topics(topics).values():
-            made.result(60)
+        for made in cluster.admin.create_topics(topics, request_timeout=CHANGE).values():
+            made.result(CHANGE)
         for name, places in PLACES.items():
             wait_until(lambda name=name: leaders(cluster, name) == [1, 2, 3], 60, f"{name} has its leaders")
             for partition in range(len(places)):
@@ -68,7 +68,7 @@ def back_to_preferred(cluster: KafkaCluster) -> None:
         if leaders(cluster, REPLICATED) == [1, 2, 3]:
             return True
         wanted = [TopicPartition(REPLICATED, partition) for partition in range(3)]
-        cluster.admin.elect_leaders(ElectionType.PREFERRED, wanted).result(30)
+        cluster.admin.elect_leaders(ElectionType.PREFERRED, wanted).result(CHANGE)
         return False
 
     wait_until(done, 60, "preferred leaders lead")

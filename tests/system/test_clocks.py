@@ -5,7 +5,7 @@ import time
 from confluent_kafka.admin import NewTopic
 
 from .brinkwatch import Config
-from .kafka import HOUR_MS
+from .kafka import CHANGE, HOUR_MS
 from .positions import write_checkpoint
 from .waiting import wait_until
 
@@ -26,8 +26,8 @@ def test_nothing_is_proved_by_a_clock_that_runs_ahead_until_it_is_right_again(ow
         NewTopic("held", 1, replica_assignment=[[1, 2]], config=settings),
         NewTopic("short", 1, replica_assignment=[[2]], config={"retention.ms": str(RETENTION * 1000)}),
     ]
-    for made in cluster.admin.create_topics(topics).values():
-        made.result(60)
+    for made in cluster.admin.create_topics(topics, request_timeout=CHANGE).values():
+        made.result(CHANGE)
     sizes = {"stamped": 2, "plain": 2, "held": 1, "short": 1}
     for name, size in sizes.items():
         wait_until(lambda name=name, size=size: len(cluster.earliest(name)) == size, 60, f"{name} has its leaders")

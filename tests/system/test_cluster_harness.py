@@ -102,6 +102,17 @@ def test_a_wrong_password_and_an_ended_certificate_are_refused(cluster):
     cluster.show_certificate(3600)
 
 
+def test_a_client_that_is_connected_to_a_hanging_broker_soon_asks_another_one(cluster):
+    node = cluster.nodes[2]
+    assert node.topics() is not None
+    node.pause()
+    try:
+        wait_until(lambda: node.topics() is not None, 30, "another broker answers")
+    finally:
+        node.resume()
+    node.wait_ready()
+
+
 def test_leaders_move_away_from_a_paused_and_a_killed_broker_and_both_come_back(cluster, topic):
     cluster.create_topic(topic, partitions=3)
     cluster.produce(topic, 5)

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from ..kafka import Broker, Kafka
-from ..kafka_cluster import Node, protocols
+from ..kafka_cluster import Node, protocols, start_together
 from ..ports import free_port
 from .proxies import Wire
 
@@ -48,13 +48,7 @@ class WiredBrokers(Kafka):
         self.named_bootstrap = f"{HOST}:{self.nodes[1].named.port}"
 
     def start(self) -> "WiredBrokers":
-        nodes = list(self.nodes.values())
-        with ThreadPoolExecutor() as pool:
-            list(pool.map(Node.format, nodes))
-        for node in nodes:
-            node.launch()
-        for node in nodes:
-            node.wait_ready()
+        start_together(list(self.nodes.values()))
         return self
 
     def stop(self) -> None:

@@ -10,6 +10,7 @@ from confluent_kafka import KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import NewPartitions, NewTopic, OffsetSpec
 
 from .. import written
+from ..kafka import CHANGE
 from ..stores import S3
 from .brokers import WiredBrokers
 from .checkpoint import Bucket, Checkpoint, Disk
@@ -87,8 +88,8 @@ class World:
         for topic, partitions in self._sizes.items():
             self.truth.retention[topic] = float(TIMED.get(topic, NEVER))
             asked.append(NewTopic(topic, partitions, 3, config=settings(topic)))
-        for made in self.brokers.admin.create_topics(asked).values():
-            made.result(60)
+        for made in self.brokers.admin.create_topics(asked, request_timeout=CHANGE).values():
+            made.result(CHANGE)
         for topic, partitions in self._sizes.items():
             self._wait_for(topic, partitions)
 
@@ -340,13 +341,13 @@ class World:
     def _have(self, topic: NewTopic, partitions: int) -> None:
         """Makes it, unless an earlier try has, and fails as long as some partition has no leader."""
         with contextlib.suppress(KafkaException):
-            self.brokers.admin.create_topics([topic], operation_timeout=60)[topic.topic].result(120)
+            self.brokers.admin.create_topics([topic], operation_timeout=60, request_timeout=120)[topic.topic].result(120)
         if len(self.brokers.earliest(topic.topic)) != partitions:
             raise TimeoutError(topic.topic)
 
     def _grow(self, topic: str, partitions: int) -> None:
         with contextlib.suppress(KafkaException):
-            self.brokers.admin.create_partitions([NewPartitions(topic, partitions)])[topic].result(30)
+            self.brokers.admin.create_partitions([NewPartitions(topic, partitions)], request_timeout=CHANGE)[topic].result(CHANGE)
         if len(self.brokers.earliest(topic)) != partitions:
             raise TimeoutError(topic)
 

@@ -157,6 +157,17 @@ def test_a_number_that_was_true_while_the_round_read_passes():
     assert found({}, it) == set()
 
 
+def test_a_start_that_only_the_dying_leader_had_passes_while_nobody_knows_better():
+    start = {f"earliest_offset{{{LOG}}}": 50, f"headroom_offsets{{{PLACE}}}": 10}
+    start |= {f'query_topic_headroom_offsets{{{OF},topic="orders"}}': 10}
+    assert "earliest_offset" in found(start)
+    it = truth()
+    it.wish(AT, NOW - 4, NOW - 3, 50)
+    assert found(start, it) == set()
+    it.logs[AT].sights = [Sight(when, when + 0.1, 20, 100) for when in (NOW - 2.9, NOW + 1)]
+    assert "earliest_offset" in found(start, it)
+
+
 def test_values_that_outlive_their_time_are_found():
     it = truth()
     it.see(AT, Sight(NOW + 30, NOW + 30, 20, 100))

@@ -33,6 +33,8 @@ class Log:
         self.sights: list[Sight] = []
         # Of the records that were written, by offset: in seconds.
         self.stamps: dict[int, float] = {}
+        # DeleteRecords: between which moments it was asked for, and up to where.
+        self.wishes: list[tuple[float, float, int]] = []
 
     def see(self, sight: Sight) -> Sight | None:
         """Takes in a sight. Returns the one before when the log's start rose since then."""
@@ -54,8 +56,11 @@ class Log:
         if first < 0 or last >= len(self.sights):
             return None
         seen = self.sights[first : last + 1]
+        # A leader deletes before its followers know of it. When it dies then, the next one has the old start, and both
+        # were so; who asks only before and after sees neither.
+        wished = [upto for began, ended, upto in self.wishes if began <= end and ended >= seen[0].asked]
         return Bounds(
-            (min(one.earliest for one in seen), max(one.earliest for one in seen)),
+            (min(one.earliest for one in seen), max(*wished, *(one.earliest for one in seen), 0)),
             (min(one.latest for one in seen), max(one.latest for one in seen)),
         )
 
@@ -218,6 +223,13 @@ class Truth:
                     # Of what the earlier one lost nobody has to speak any more.
                     self.surely_lost.pop(key, None)
                 self.highest[key] = max(offset, self.highest.get(key, 0))
+
+    def wish(self, at: At, began: float, ended: float, upto: int) -> None:
+        """Records were asked to be deleted; whether that came about, or stayed, is not known here."""
+        with self.lock:
+            log = self.logs[at]
+            log.wishes.append((began, ended, upto))
+            self._account(at, log.sights[-1].earliest, upto, began, ended, surely=False)
 
     def forget_log(self, topic: str, began: float, ended: float) -> None:
         """The topic is another one from now on. What was unread of the old one is lost."""

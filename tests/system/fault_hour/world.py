@@ -213,8 +213,12 @@ class World:
         if sight.latest > sight.earliest:
             upto = self.random.randint(sight.earliest + 1, sight.latest)
             wanted = [TopicPartition(topic, partition, upto)]
-            for future in self.brokers.admin.delete_records(wanted, request_timeout=5).values():
-                future.result(6)
+            began = time.time()
+            try:
+                for future in self.brokers.admin.delete_records(wanted, request_timeout=5).values():
+                    future.result(6)
+            finally:
+                self.truth.wish((topic, partition), began, time.time(), upto)
 
     def _read_on(self) -> None:
         # Some read eagerly, some hardly ever: those fall behind and lose.

@@ -36,20 +36,29 @@ impl Bare {
 
     /// Earliest, then latest, of all partitions; how many answers came.
     pub(crate) fn read(&self) -> usize {
+        self.ask(&[Place::Beginning, Place::End])
+    }
+
+    /// The first record since that time, in milliseconds, of all partitions; how many have one.
+    pub(crate) fn look_up(&self, time: i64) -> usize {
+        self.ask(&[Place::Offset(time)])
+    }
+
+    fn ask(&self, places: &[Place]) -> usize {
         let chunks = Mutex::new(self.partitions.chunks(CHUNK));
         let good = Mutex::new(0);
         let work = || {
             loop {
                 let Some(chunk) = chunks.lock().unwrap().next() else { break };
-                let ask = |place: Place| {
+                let ask = |place: &Place| {
                     let mut list = TopicPartitionList::with_capacity(chunk.len());
                     for (topic, partition) in chunk {
-                        list.add_partition_offset(topic, *partition, place).unwrap();
+                        list.add_partition_offset(topic, *partition, *place).unwrap();
                     }
                     let answer = self.consumer.offsets_for_times(list, DEADLINE).unwrap();
                     answer.elements().iter().filter(|row| matches!(row.offset(), Place::Offset(_))).count()
                 };
-                *good.lock().unwrap() += ask(Place::Beginning).min(ask(Place::End));
+                *good.lock().unwrap() += places.iter().map(ask).min().unwrap_or(0);
             }
         };
         std::thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(work))));

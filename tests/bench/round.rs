@@ -16,6 +16,7 @@
 use std::collections::BTreeMap;
 use std::env::var;
 use std::process::ExitCode;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rdkafka::mocking::MockCluster;
 
@@ -29,6 +30,9 @@ mod cost;
 mod fleet;
 
 const ROUNDS: usize = 20;
+const TOPICS: i32 = 100;
+/// Back to the middle of the records that `topics.py` writes.
+const MIDDLE: Duration = Duration::from_secs(15 * 60);
 
 fn main() -> ExitCode {
     if let Ok(sizes) = var("MOCK") {
@@ -137,6 +141,7 @@ fn costs(bootstrap: &str, bare: &Bare) {
         first.pair(bare, &mut fleet, all);
     }
     first.print(ROUNDS / 2);
+    one_look_up(bare);
 
     let mut moving = Line::new("all lag, two of three move");
     for round in 1..=ROUNDS {
@@ -153,6 +158,26 @@ fn costs(bootstrap: &str, bare: &Bare) {
         still.pair(bare, &mut fleet, 0);
     }
     still.print(ROUNDS);
+}
+
+/// What one bare look-up by time for each partition costs beside their two ends: brokers read records for it.
+fn one_look_up(bare: &Bare) {
+    let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap() - MIDDLE;
+    let time = i64::try_from(time.as_millis()).unwrap();
+    let (mut ends, mut look_ups) = (Cost::default(), Cost::default());
+    for _ in 0..ROUNDS / 2 {
+        ends.measure(|| bare.read());
+        assert_eq!(look_ups.measure(|| bare.look_up(time)), bare.partitions.len());
+    }
+    let (wall, cpu) = look_ups.over(&ends);
+    println!(
+        "| {:<24} | {:>7.1} | {:>7.1} | {:>7.1} | {:>7.1} | {wall:>5.2} | {cpu:>5.2} |          |          |          |          |",
+        "one bare look-up each",
+        ends.wall(),
+        look_ups.wall(),
+        ends.cpu(),
+        look_ups.cpu(),
+    );
 }
 
 /// A place in the log, another one for each partition, that moves on by one record a round.
@@ -187,8 +212,9 @@ fn on_mock_clusters(sizes: &str) {
     for size in sizes.split_whitespace() {
         let size: i32 = size.parse().unwrap();
         let mock = MockCluster::new(3).unwrap();
-        for topic in 0..size / 100 {
-            mock.create_topic(&format!("bench-{topic:04}"), 100, 1).unwrap();
+        // Always a hundred topics: the mock cluster's thread may sleep for a third of a second before it makes the next one.
+        for topic in 0..TOPICS {
+            mock.create_topic(&format!("bench-{topic:04}"), size / TOPICS, 1).unwrap();
         }
         let bare = Bare::connect(&mock.bootstrap_servers(), "bench-");
         let mut fleet = Fleet::open(&mock.bootstrap_servers(), &bare.partitions);

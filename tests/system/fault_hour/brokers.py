@@ -23,7 +23,9 @@ class WiredNode(Node):
         self.watched, self.named = Wire(self.ports["WATCHED"]), Wire(self.ports["NAMED"])
         # A process ends with the thread that began it: one that stays.
         self.beginner = ThreadPoolExecutor(1)
-        Broker.__init__(self, brokers.folder / f"broker-{number}", port=self.ports["PLAINTEXT"])
+        # Room for its share of the partitions that appear at once.
+        folder = brokers.folder / f"broker-{number}"
+        Broker.__init__(self, folder, port=self.ports["PLAINTEXT"], jvm=["-Xmx640m"])
 
     def launch(self, *, outlives: bool = False) -> None:
         self.beginner.submit(super().launch, outlives=outlives).result()

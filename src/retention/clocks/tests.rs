@@ -172,3 +172,66 @@ proptest! {
         prop_assert!(log.published(committed, log.came[committed] + later).is_some());
     }
 }
+
+/// A log that one leader stamps and that a round looks at every so often, as the reader does: first for the youngest
+/// stamp, then, where a clock is held to run ahead and this stamp does not show it, for what came since the round before.
+struct Watched {
+    clocks: Clocks,
+    stamps: Vec<i64>,
+    /// Where it ended at the round before, and when that was.
+    before: Option<(usize, i64)>,
+}
+
+impl Watched {
+    fn round(&mut self, now: i64) {
+        let end = self.stamps.len();
+        if let Some((from, asked)) = self.before.filter(|(from, _)| end > *from) {
+            let youngest = (0..end).max_by_key(|at| self.stamps[*at]).unwrap();
+            let stamp = Stamp {
+                at: Moment::from_millis(self.stamps[youngest]),
+                heard: Moment::from_millis(now),
+                sure: youngest >= from,
+            };
+            if stamp.sure {
+                self.clocks.stamped(1, stamp, SKEW);
+            } else {
+                self.clocks.outlived(1);
+            }
+            if !(stamp.sure && stamp.at > stamp.heard.plus(SKEW)) && self.clocks.ahead(1).is_some() {
+                let first = (0..end).find(|at| self.stamps[*at] >= asked + 5000);
+                let place = |at: usize| offset(i64::try_from(at).unwrap());
+                self.clocks.looked_up(1, place(from), first.map(place));
+            }
+        }
+        self.before = Some((end, now));
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_clock_that_runs_ahead_is_not_forgotten_before_it_is_right(
+        ahead in 5_001..600_000_i64,
+        steps in prop::collection::vec((0..40_000_i64, any::<bool>()), 1..60),
+    ) {
+        let mut log = Watched { clocks: Clocks::default(), stamps: Vec::new(), before: None };
+        let (mut now, mut seen) = (1_000_000, false);
+        for (pause, comes) in &steps {
+            now += pause;
+            if *comes {
+                log.stamps.push(now + ahead);
+            } else {
+                log.round(now);
+            }
+            seen |= log.clocks.ahead(1).is_some();
+            prop_assert_eq!(log.clocks.ahead(1).is_some(), seen);
+        }
+        // From now on it is right. What it stamped before stays in the log, and is younger for a while.
+        now += ahead + 5_000;
+        for _ in 0..2 {
+            log.stamps.push(now);
+            log.round(now + 1);
+            now += 4_000;
+        }
+        prop_assert!(log.clocks.are_fine());
+    }
+}

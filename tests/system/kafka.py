@@ -290,6 +290,7 @@ class Broker(Kafka):
         port: int | None = None,
         jvm: Sequence[str] = (),
         ahead: int = 0,
+        classes: Path | None = None,
     ):
         self.folder = folder
         self.cluster_id = cluster_id
@@ -297,6 +298,8 @@ class Broker(Kafka):
         self.bootstrap = f"127.0.0.1:{self.port}"
         self.extra = dict(properties or {})
         self.jvm = list(jvm)
+        # Compiled classes that it may name in its properties.
+        self.classes = classes
         # Its clock is so many seconds ahead of ours from the next start on.
         self.ahead = ahead
         self.process: Process | None = None
@@ -328,7 +331,8 @@ class Broker(Kafka):
 
     def launch(self, *, outlives: bool = False) -> None:
         """Starts the process, and waits for nothing."""
-        argv = ["java", *JVM, *self.jvm, *self._logging, "-cp", self._classpath, "kafka.Kafka", str(self._settings)]
+        path = f"{self._classpath}:{self.classes}" if self.classes else self._classpath
+        argv = ["java", *JVM, *self.jvm, *self._logging, "-cp", path, "kafka.Kafka", str(self._settings)]
         self.process = Process(argv, self.folder / "broker.out", outlives=outlives, cwd=self.folder, env=self._clock)
 
     def wait_ready(self) -> None:

@@ -7,14 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from confluent_kafka.admin import (
-    AclBinding,
-    AclBindingFilter,
-    AclOperation,
-    AclPermissionType,
     AlterConfigOpType,
     ConfigEntry,
     ConfigResource,
-    ResourcePatternType,
     ResourceType,
     ScramCredentialInfo,
     ScramMechanism,
@@ -25,6 +20,7 @@ from confluent_kafka.admin import (
 from .certificates import Authority
 from .kafka import CHANGE, CLUSTER_ID, PATIENCE, Broker, Kafka
 from .ports import free_port, is_open
+from .rights import AUTHORIZER, Rights
 from .tokens import AUDIENCE, ISSUER, TokenServer
 from .waiting import wait_until
 
@@ -98,7 +94,7 @@ def start_together(nodes: Sequence[Node]) -> None:
         node.wait_ready()
 
 
-class KafkaCluster(Kafka):
+class KafkaCluster(Rights, Kafka):
     """Brokers by number, from 1 on: `cluster.nodes[2].kill()`. Who comes without a login may do anything."""
 
     def __init__(
@@ -163,17 +159,6 @@ class KafkaCluster(Kafka):
     def remove_password(self, user: str, mechanism: str = "SCRAM-SHA-512") -> None:
         self._alter_user(user, UserScramCredentialDeletion(user, SCRAM[mechanism]))
 
-    def grant(self, user: str, topic: str, *operations: str) -> None:
-        """`grant("anna", "orders", "DESCRIBE")`; the topic `*` is all topics."""
-        made = self.admin.create_acls([self._acl(user, topic, operation) for operation in operations], request_timeout=CHANGE)
-        for future in made.values():
-            future.result(CHANGE)
-
-    def revoke(self, user: str, topic: str, *operations: str) -> None:
-        filters = [self._acl(user, topic, operation, AclBindingFilter) for operation in operations]
-        for future in self.admin.delete_acls(filters, request_timeout=CHANGE).values():
-            assert future.result(CHANGE), "there was no such right"
-
     def show_certificate(self, seconds: int) -> None:
         """The listener BRIEF shows a certificate from now on that ends so many seconds from now."""
         pair = self.authority.issue("broker", hosts=HOSTS, seconds=seconds, file=f"brief-{seconds}")
@@ -190,17 +175,6 @@ class KafkaCluster(Kafka):
 
     def _alter_user(self, user: str, alteration) -> None:
         self.admin.alter_user_scram_credentials([alteration], request_timeout=CHANGE)[user].result(CHANGE)
-
-    def _acl(self, user: str, topic: str, operation: str, kind=AclBinding):
-        return kind(
-            ResourceType.TOPIC,
-            topic,
-            ResourcePatternType.LITERAL,
-            f"User:{user}",
-            "*",
-            AclOperation[operation],
-            AclPermissionType.ALLOW,
-        )
 
     def _properties(self, node: Node) -> dict[str, str]:
         own = {name: f"{name}://127.0.0.1:{port}" for name, port in node.ports.items()}
@@ -219,8 +193,7 @@ class KafkaCluster(Kafka):
             "num.network.threads": "1",
             "default.replication.factor": count,
             "offsets.topic.replication.factor": count,
-            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-            "super.users": "User:ANONYMOUS;User:admin",
+            **AUTHORIZER,
             **self._tls(),
             **self._sasl(),
         }

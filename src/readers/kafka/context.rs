@@ -126,6 +126,8 @@ impl ClientContext for Context {
             self.keep(0, reason, words.split_once("]: ").map_or(words, |(_, rest)| rest));
         }
         match level {
+            // It comes with each try; the same words, in FAIL, do not.
+            _ if facility == "LIBSASL" => tracing::debug!(target: "kafka", cluster, facility, "{words}"),
             RDKafkaLogLevel::Emerg | RDKafkaLogLevel::Alert | RDKafkaLogLevel::Critical => {
                 tracing::error!(target: "kafka", cluster, facility, "{words}");
             }

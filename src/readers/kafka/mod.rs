@@ -33,6 +33,7 @@ mod client;
 mod clocks;
 mod context;
 mod faults;
+mod kerberos;
 #[expect(unsafe_code, reason = "the thin wrapper over librdkafka calls that rust-rdkafka lacks")]
 mod librdkafka;
 mod limits;

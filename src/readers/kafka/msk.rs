@@ -22,7 +22,12 @@ const AGENT: &str = "brinkwatch";
 /// Signs a token with the credentials that a store of checkpoints in S3 would use: variables, web identity, container
 /// and machine roles.
 pub(super) async fn token(region: &str, now: Moment) -> Result<OAuthToken, Unread> {
-    let none = |error: object_store::Error| Unread::new(Reason::Denied, format!("no credentials of AWS: {error}"));
+    let none = |error: object_store::Error| {
+        let words = error.to_string();
+        // Whose own name for it is that of a store.
+        let words = words.trim_start_matches("Generic S3 error: ");
+        Unread::new(Reason::Denied, format!("no credentials of AWS: {words}"))
+    };
     let retry = RetryConfig { max_retries: 1, retry_timeout: Duration::from_secs(5), ..RetryConfig::default() };
     let store = AmazonS3Builder::from_env()
         .with_region(region)

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::access::Access;
-use super::{certificates, probe};
+use super::{certificates, kerberos, probe};
 use crate::measures::{Reason, Unread};
 
 /// A server, and who says so: a bootstrap server by the configuration, a broker with an id by the cluster.
@@ -18,6 +18,10 @@ struct Server<'a> {
 pub(super) fn explain(told: Option<&Unread>, access: &Access, first: &str, wait: Duration) -> Option<Unread> {
     let protocol = access.properties.get("security.protocol").map(|protocol| protocol.to_ascii_uppercase());
     let by_tls = protocol.is_some_and(|protocol| protocol.ends_with("SSL"));
+    let without_ticket = kerberos::explain(told, &access.properties, wait);
+    if without_ticket.is_some() {
+        return without_ticket;
+    }
     let Some(told) = told else {
         let server = server(first)?;
         return probe::what_answers(server.host, server.port, by_tls, wait);

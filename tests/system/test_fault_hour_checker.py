@@ -168,6 +168,36 @@ def test_a_start_that_only_the_dying_leader_had_passes_while_nobody_knows_better
     assert "earliest_offset" in found(start, it)
 
 
+def test_what_went_while_it_was_read_is_unread_again_once_the_commit_is_taken_back():
+    it = Truth()
+    for when, start in ((10, 20), (40, 70)):
+        it.write("q", when, when, View({AT: 60 + when}, None, 3, 3, when, "id"))
+        it.see(AT, Sight(when + 1, when + 1, start, 200))
+    assert not it.lost["q", AT].ranges
+    it.write("q", 50, 50, View({AT: 65}, None, 3, 2, None, "id"), by_hand=True)
+    assert it.lost["q", AT].ranges == [(65, 70)]
+    # Nor did the query go on with that commit.
+    assert it.moved["q"] == [10]
+
+
+def test_sums_of_a_query_of_which_not_every_partition_is_told_are_not_judged():
+    told = {f'query_topic_partitions{{{OF},topic="orders",state="behind"}}': 9}
+    told[f'query_topic_lag_offsets{{{OF},topic="orders"}}'] = 360
+    assert "query_topic_lag_offsets" in found(told)
+    checker = Checker(truth(), stale_after=8, stall_after=60, large=frozenset({"q"}))
+    checker.judge(said(told))
+    assert not checker.wrong
+
+
+def test_a_counter_may_go_with_its_topic():
+    it = truth()
+    checker = Checker(it, stale_after=8, stall_after=60)
+    checker.judge(said({}))
+    it.ended.add("orders")
+    checker.judge(said({f'query_topic_offsets_lost_total{{{OF},topic="orders",certainty="certain"}}': None}))
+    assert not checker.wrong
+
+
 def test_values_that_outlive_their_time_are_found():
     it = truth()
     it.see(AT, Sight(NOW + 30, NOW + 30, 20, 100))

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 from confluent_kafka import ElectionType, KafkaException, TopicPartition
 
+from .topics import PLAIN
 from .truth import Outage
 from .watcher import Watcher
-from .world import PLAIN, World
+from .world import World
 
 BAD_FILE = "this is [no configuration\n"
 HALF_OPEN = 300

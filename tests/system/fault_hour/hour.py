@@ -20,8 +20,9 @@ from .exposition import Said
 from .faults import Stage, Storm
 from .recovery import UNKNOWN, left
 from .report import Report
+from .topics import TIMED
 from .watcher import MEMORY, Watcher
-from .world import TIMED, World
+from .world import World
 
 POLL = 4
 # Seconds from one round to the next over the cluster where thousands of partitions appear; twice as long until a round is
@@ -30,6 +31,7 @@ FLOOD_POLL = 8
 INTERVAL = 20
 # Generous: the machine may be busy, and a store that asked for rest is given it.
 RECOVERY = 120
+FEW = 10
 
 
 @dataclass
@@ -45,6 +47,8 @@ class Hour:
     alerts: Counter = field(default_factory=Counter)
     causeless: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    # So many wrong numbers have been shown.
+    shown: int = 0
 
     def run(self) -> Report:
         self.world = World(self.folder, self.seed)
@@ -101,7 +105,11 @@ class Hour:
 
     def weather(self) -> Report:
         self.checker = Checker(
-            self.world.truth, 2 * self.flood_poll, stall_after=3 * INTERVAL, guests=frozenset({"guest"})
+            self.world.truth,
+            2 * self.flood_poll,
+            stall_after=3 * INTERVAL,
+            guests=frozenset({"guest"}),
+            large=frozenset({"flood"}),
         )
         stage = Stage(self.world, self.watcher, random.Random(self.seed + 1), self.flood)
         self.storm_of_faults = Storm(stage, self.longest)
@@ -169,6 +177,10 @@ class Hour:
             self.world.latched = True
         told = f"{len(self.checker.wrong)} wrong, {sum(self.checker.checks.values())} checks, {self.problems[-1:]}"
         print(f"calm after {time.monotonic() - began:.1f} s: {told}", flush=True)
+        # Who looks on need not wait for the end.
+        for one in self.checker.wrong[self.shown : self.shown + FEW]:
+            print(f"  {one}", flush=True)
+        self.shown = len(self.checker.wrong)
         self.world.frozen.clear()
 
     def compare(self) -> None:

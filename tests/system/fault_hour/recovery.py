@@ -3,8 +3,9 @@
 import math
 
 from .exposition import Said
+from .topics import NEVER, REBORN
 from .truth import Truth
-from .world import NEVER, REBORN, World
+from .world import World
 
 UNKNOWN = "nowhere"
 

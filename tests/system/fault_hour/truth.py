@@ -186,6 +186,8 @@ class Truth:
         self.second_reading = 30.0
         # While a topic is deleted and made, nothing is known of it.
         self.disturbed: list[tuple[str, float, float]] = []
+        # Topics that were made for a while. What was counted of them may go with them.
+        self.ended: set[str] = set()
         # Queries that stand on the log of a topic that is no more.
         self.astray: dict[tuple[str, str], float] = {}
         self.clock: list[tuple[float, float]] = [(0.0, 0.0)]
@@ -210,9 +212,14 @@ class Truth:
         with self.lock:
             changes = self.checkpoints.setdefault(query, Changes())
             before = changes.steps[-1][2].committed if changes.steps else None
-            # Taking a commit back is no progress.
-            if before != view.committed and not by_hand:
-                self.moved.setdefault(query, []).append(ended)
+            # Taking a commit back is no progress, and takes away what looked like some.
+            moved = self.moved.setdefault(query, [])
+            if by_hand:
+                self._account_moved_back(query, view)
+                if len(moved) > 1:
+                    moved.pop()
+            elif before != view.committed:
+                moved.append(ended)
             ended += self.second_reading if by_hand else 0.0
             replaced = bool(changes.steps) and changes.now.query_id != view.query_id
             changes.change(began, ended, view)
@@ -248,6 +255,14 @@ class Truth:
     def cause(self, what: str, whose: str = "") -> None:
         with self.lock:
             self.causes.add((what, whose))
+
+    def _account_moved_back(self, query: str, view: View) -> None:
+        """What went while it was read already is unread once more."""
+        for at, offset in view.committed.items():
+            log = self.logs.get(at)
+            if log and log.sights and offset < log.sights[-1].earliest:
+                self.lost.setdefault((query, at), Ranges()).add(offset, log.sights[-1].earliest)
+                self.causes.add(("lost", query))
 
     def _account(self, at: At, old: int, new: int, asked: float, answered: float, surely: bool = True) -> None:
         for query, changes in self.checkpoints.items():

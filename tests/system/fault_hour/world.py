@@ -15,26 +15,11 @@ from ..stores import S3
 from .brokers import WiredBrokers
 from .checkpoint import Bucket, Checkpoint, Disk
 from .proxies import StoreWire
+from .topics import (
+    GROWING, IN_THE_LAKE, MOST_PARTITIONS, NAMED, NEVER, ON_DISK, PLAIN, REBORN, TIMED, TIMED_PARTITIONS, Still, pace,
+    settings,
+)  # fmt: skip
 from .truth import Log, Sight, Truth
-
-NEVER = float("inf")
-PLAIN = {f"plain-{number}": 4 for number in range(4)}
-# By topic: seconds that records live.
-TIMED = {"timed-0": 20, "timed-1": 45}
-TIMED_PARTITIONS = 2
-REBORN, GROWING = "reborn", "growing"
-ON_DISK, IN_THE_LAKE, NAMED = 18, 6, 4
-# A topic does not grow without end.
-MOST_PARTITIONS = 8
-
-
-class Still(Log):
-    """The log of a partition that nobody writes to."""
-
-    def __init__(self):
-        super().__init__()
-        self.see(Sight(0.0, 0.0, 0, 0))
-        self.see(Sight(NEVER, NEVER, 0, 0))
 
 
 class World:
@@ -321,12 +306,23 @@ class World:
             self.latched = self.healing = False
         self._insist(lambda: self.brokers.delete_topic(REBORN))
         self._insist(lambda: self._have(NewTopic(REBORN, size, 3, config=settings(REBORN)), size))
+        # Never as many as before: a position that happens to be the same would not show that the query went on.
+        for partition in range(size):
+            self._insist(lambda partition=partition: self._fill(partition, 10 + 7 * self.lives))
         with self.truth.lock:
             self.truth.disturbed.remove(gap)
             self.truth.forget_log(REBORN, began, time.time())
             self._sizes[REBORN] = size
-        # Never as many as before: a position that happens to be the same would not show that the query went on.
-        self._produce({(REBORN, partition): 10 + 7 * self.lives for partition in range(size)})
+
+    def _fill(self, partition: int, count: int) -> None:
+        """So many records, or some more. A producer of its own: one that counts its records, as ours does, goes on counting
+        where it stood in the topic of the same name, and the new one refuses that."""
+        there = self.brokers.latest(REBORN)[partition]
+        if there < count:
+            try:
+                self.brokers.produce(REBORN, count - there, partition=partition)
+            except AssertionError as error:
+                raise TimeoutError(REBORN) from error
 
     def astray_topics(self) -> set[str]:
         return {topic for (_, topic), until in self.truth.astray.items() if until == NEVER}
@@ -386,6 +382,7 @@ class World:
         return topic
 
     def end_flood(self, topic: str) -> None:
+        self.truth.ended.add(topic)
         with self.turn:
             self.checkpoints["flood"].hide()
             self.checkpoints["flood"].place.drop_hidden()
@@ -395,15 +392,3 @@ class World:
             for at in [at for at in self.truth.logs if at[0] == topic]:
                 del self.truth.logs[at]
             self.truth.disturb(topic, time.time() - 30, NEVER)
-
-
-def pace(name: str) -> float:
-    """How eagerly a query reads."""
-    number = int(name.rsplit("-", 1)[1]) if name[-1].isdigit() and "-" in name else 0
-    return (1.0, 0.4, 0.1)[number % 3]
-
-
-def settings(topic: str) -> dict[str, str]:
-    if topic in TIMED:
-        return {"retention.ms": str(TIMED[topic] * 1000), "segment.ms": "3000"}
-    return {"retention.ms": "-1"}

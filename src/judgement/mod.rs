@@ -22,6 +22,7 @@ mod partition;
 mod rows;
 mod latches;
 mod numbers;
+mod doubts;
 mod estimates;
 mod loss;
 mod progress;
@@ -30,6 +31,7 @@ mod topic;
 mod notes;
 mod restart;
 
+pub use doubts::Doubts;
 pub use judge::judge;
 pub use memory::{
     CheckpointMemory, Doubt, Identity, Keeps, Latch, LatchKind, PartitionMemory, QueryMemory, Replaced, TopicMemory,

@@ -1,5 +1,6 @@
 //! What a round should still ask before it judges: a doubt is checked before it is spoken.
 
+use super::doubts::Doubts;
 use super::memory::{QueryMemory, TopicMemory};
 use super::needs::{Need, Origin, needs};
 use super::older::History;
@@ -13,6 +14,8 @@ use crate::retention::{ClusterReading, Limit, Policy, TopicReading, TopicSight};
 pub struct Questions {
     /// Read the checkpoint again: the query may have moved on between the two reads.
     pub reread_checkpoint: bool,
+    /// What must not be said unless that second look still says so.
+    pub doubts: Doubts,
     /// Ask the log's end of these once more.
     pub latest_again: Vec<TopicPartition>,
     /// Look up how old the next unread record is, at this needed offset.
@@ -35,11 +38,17 @@ pub fn questions(
     let mut history = History::of(checkpoint, memory);
     let other_cluster = matches!((&memory.cluster_id, &cluster.cluster_id), (Some(known), Some(now)) if known != now);
     questions.reread_checkpoint = other_cluster && memory.mismatch.is_none();
+    if let (true, Some(id)) = (questions.reread_checkpoint, &cluster.cluster_id) {
+        questions.doubts.of_cluster(id);
+    }
     for (name, needs) in &needs(checkpoint, memory) {
         let Some(TopicSight::Seen(reading)) = cluster.topics.get(name) else { continue };
         let topic = memory.topics.get(name);
-        let changed = matches!((topic.and_then(|topic| topic.topic_id), reading.topic_id), (Some(known), Some(now)) if known != now);
-        questions.reread_checkpoint |= changed;
+        let known = topic.and_then(|topic| topic.topic_id);
+        if let Some(id) = reading.topic_id.filter(|now| known.is_some_and(|known| known != *now)) {
+            questions.reread_checkpoint = true;
+            questions.doubts.of_topic(name, id);
+        }
         let doubtful = !other_cluster && needs_testing(topic, reading);
         let policy = Policy::of(reading.limits.as_ref());
         for (number, read) in &reading.partitions {
@@ -57,6 +66,9 @@ pub fn questions(
             if needed < read.earliest || needed > read.latest {
                 questions.reread_checkpoint = true;
                 questions.latest_again.push(at());
+                if needed < read.earliest {
+                    questions.doubts.of_position(at(), needed, read.earliest);
+                }
                 continue;
             }
             let one = topic.and_then(|topic| topic.partitions.get(number));

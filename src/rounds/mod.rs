@@ -3,6 +3,7 @@
 mod checkpoints;
 mod closer;
 mod discovery;
+mod doubts;
 mod findings;
 mod known;
 mod news;

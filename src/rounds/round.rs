@@ -1,6 +1,6 @@
 //! One pass over one cluster, in the order that keeps its numbers honest.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,14 +9,15 @@ use tokio::time::Instant;
 
 use super::checkpoints::{CheckpointPoll, read_all};
 use super::closer;
+use super::doubts::{self, Unsettled};
 use super::findings::{Before, findings};
 use super::state::ClusterState;
 use super::targets::{ClusterTarget, QueryTarget};
 use crate::judgement::{Entry, Isolation, QueryMemory, QueryVerdict, Questions, Sighting, judge, questions};
 use crate::ledger::Finding;
-use crate::measures::{Moment, Offset, TopicName, TopicPartition, Unread};
+use crate::measures::{Moment, TopicName, Unread};
 use crate::readers::WantedTopic;
-use crate::retention::{ClusterReading, TopicSight};
+use crate::retention::ClusterReading;
 
 /// What one round found.
 #[derive(Debug)]
@@ -56,16 +57,25 @@ pub async fn once(
     let mut cluster = target.brokers.topics(&topics, state.clock.now(), deadline / 3).await;
 
     let mut histories = BTreeMap::new();
+    let mut unsettled = Unsettled::new();
     if let Ok(cluster) = &mut cluster {
         let mut asked = ask(&target.queries, state, &checkpoints, cluster);
-        if check_doubts(target, state, places, &asked, &mut checkpoints, cluster, deadline / 6).await {
+        let again = doubts::read_again(target, state, places, &asked, &mut checkpoints, deadline / 12).await;
+        if let Some(failed) = again {
+            // Newer positions may lie beyond an end that was read before them.
             asked = ask(&target.queries, state, &checkpoints, cluster);
+            if doubts::ask_ends_again(target, &asked, cluster, deadline / 12).await {
+                asked = ask(&target.queries, state, &checkpoints, cluster);
+            }
+            unsettled = doubts::unsettled(target, state, &asked, &failed);
+        } else {
+            state.doubts.clear();
         }
         histories = closer::look(target, state, asked, &checkpoints, cluster, deadline / 6).await;
     }
 
     let finished_at = state.clock.now();
-    let (verdicts, findings) = judge_all(target, state, &checkpoints, &histories, &cluster, finished_at);
+    let (verdicts, findings) = judge_all(target, state, &checkpoints, &histories, &unsettled, &cluster, finished_at);
     Found { started_at, finished_at, took: started.elapsed(), cluster, checkpoints, verdicts, findings }
 }
 
@@ -84,48 +94,6 @@ fn topics_of(queries: &[&QueryTarget], checkpoints: &[CheckpointPoll], state: &m
         }
     }
     stable.into_iter().map(|(name, stable)| WantedTopic { name, stable }).collect()
-}
-
-/// What would be said of a query is held against a second look first: a committed offset below earliest may only mean
-/// that the query moved on between the two reads. Says whether anything was read again.
-async fn check_doubts(
-    target: &ClusterTarget,
-    state: &ClusterState,
-    places: &Arc<Semaphore>,
-    asked: &[(usize, Questions)],
-    checkpoints: &mut [CheckpointPoll],
-    cluster: &mut ClusterReading,
-    deadline: Duration,
-) -> bool {
-    let doubted: Vec<usize> = asked.iter().filter(|(_, asked)| asked.reread_checkpoint).map(|(at, _)| *at).collect();
-    if !doubted.is_empty() {
-        let again: Vec<&QueryTarget> = doubted.iter().map(|at| &target.queries[*at]).collect();
-        for (at, second) in doubted.iter().zip(read_all(&again, places, deadline / 2, &state.clock).await) {
-            // A second look that fails leaves the first one standing: it was good.
-            if second.outcome.is_ok() {
-                checkpoints[*at] = second;
-            }
-        }
-    }
-    let partitions: BTreeSet<&TopicPartition> = asked.iter().flat_map(|(_, asked)| &asked.latest_again).collect();
-    if !partitions.is_empty() {
-        let partitions: Vec<TopicPartition> = partitions.into_iter().cloned().collect();
-        for (partition, latest) in target.brokers.latest(&partitions, deadline / 2).await {
-            replace_latest(cluster, &partition, latest);
-        }
-    }
-    asked.iter().any(|(_, asked)| asked.reread_checkpoint || !asked.latest_again.is_empty())
-}
-
-fn replace_latest(cluster: &mut ClusterReading, partition: &TopicPartition, latest: Result<Offset, Unread>) {
-    let Some(TopicSight::Seen(topic)) = cluster.topics.get_mut(&partition.topic) else { return };
-    let Some(read) = topic.partitions.get_mut(&partition.partition) else { return };
-    match (read.as_mut(), latest) {
-        (Ok(bounds), Ok(latest)) => bounds.latest = latest,
-        // The bounds are doubted and could not be confirmed: then they are not known.
-        (Ok(_), Err(unread)) => *read = Err(unread),
-        (Err(_), _) => {}
-    }
 }
 
 /// What each query's judgement would like to know beside what was read.
@@ -150,16 +118,23 @@ fn judge_all(
     state: &mut ClusterState,
     checkpoints: &[CheckpointPoll],
     histories: &BTreeMap<usize, Vec<Entry>>,
+    unsettled: &Unsettled,
     cluster: &Result<ClusterReading, Unread>,
     now: Moment,
 ) -> (Vec<QueryVerdict>, Vec<Finding>) {
     let mut verdicts = Vec::with_capacity(target.queries.len());
     let mut found = Vec::new();
     for (at, (query, poll)) in target.queries.iter().zip(checkpoints).enumerate() {
+        let hidden = unsettled.get(&at).zip(cluster.as_ref().ok());
+        let own = hidden.map(|((doubts, why), cluster)| doubts.hide(cluster, why));
+        let seen = match &own {
+            Some(own) => own.as_deref(),
+            None => cluster.as_ref(),
+        };
         let sighting = Sighting {
             now,
             checkpoint: poll.outcome.as_ref(),
-            cluster: cluster.as_ref(),
+            cluster: seen,
             history: histories.get(&at).map_or(&[], Vec::as_slice),
             superseded: query.superseded,
         };
@@ -176,3 +151,6 @@ fn judge_all(
     }
     (verdicts, found)
 }
+
+#[cfg(test)]
+mod tests;

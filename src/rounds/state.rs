@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::judgement::QueryMemory;
+use crate::judgement::{Doubts, QueryMemory};
 use crate::ledger::Written;
 use crate::measures::{Moment, TopicName, Unread};
 use crate::metrics::snapshot::{History, Polls};
@@ -30,6 +30,8 @@ pub struct ClusterState {
     pub gaps_unresolved: Option<BTreeMap<String, BTreeMap<TopicName, u64>>>,
     /// Topics that a query's checkpoint ever named, by query.
     pub topics: BTreeMap<String, BTreeSet<TopicName>>,
+    /// What the round before doubted, by query.
+    pub doubts: BTreeMap<String, Doubts>,
     /// Rights that were missing when the cluster last answered.
     pub missing_rights: BTreeMap<Right, BTreeSet<TopicName>>,
     /// How the polls of the cluster went.
@@ -68,6 +70,7 @@ impl ClusterState {
         self.written.retain(&here);
         self.topics.retain(|name, _| here(name));
         self.checkpoint_polls.retain(|name, _| here(name));
+        self.histories.retain(|name, _| here(name));
     }
 }
 

@@ -145,6 +145,7 @@ fn what_is_worth_asking() {
     assert_eq!(healthy, Questions { ages: vec![(orders(0), offset(100))], ..Questions::default() });
     assert_eq!(ask(&seen(world(200, 0, 200))), Questions::default());
     let below = ask(&seen(world(100, 130, 200)));
+    assert_ne!(below.doubts, Doubts::default());
     assert_eq!((below.reread_checkpoint, &below.latest_again[..]), (true, &[orders(0)][..]));
     let first = ask(&world(100, 0, 200));
     assert_eq!((&first.history[..], &first.oldest[..]), (&[][..], &[orders(0)][..]));

@@ -7,7 +7,7 @@ use super::older::History;
 use super::settings::QuerySettings;
 use crate::checkpoint::CheckpointReading;
 use crate::measures::{BatchId, Offset, TopicPartition};
-use crate::retention::{ClusterReading, Limit, Policy, TopicReading, TopicSight};
+use crate::retention::{ClusterReading, Policy, TopicReading, TopicSight};
 
 /// What to ask once more, or in addition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,8 +20,6 @@ pub struct Questions {
     pub latest_again: Vec<TopicPartition>,
     /// Look up how old the next unread record is, at this needed offset.
     pub ages: Vec<(TopicPartition, Offset)>,
-    /// The oldest record (look-up of timestamp 0) of these matters.
-    pub oldest: Vec<TopicPartition>,
     /// Entries of these older batches would sharpen the verdict; ascending.
     pub history: Vec<BatchId>,
 }
@@ -55,9 +53,6 @@ pub fn questions(
             let Ok(read) = read else { continue };
             let need = needs.get(number).copied().unwrap_or(Need::BROKER_ONLY);
             let at = || TopicPartition::new(name, *number);
-            if doubtful || matches!(policy.size, Limit::At(_)) {
-                questions.oldest.push(at());
-            }
             let needed = match need.offset() {
                 Some(needed) => needed,
                 None if need.origin == Origin::BrokerOnly && settings.subscribe.reads_new_partitions() => read.earliest,

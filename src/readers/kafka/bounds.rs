@@ -141,19 +141,20 @@ pub(super) fn by_topic<'a>(
 }
 
 /// Adds the oldest record to each partition that holds one, and tells the proofs what there is now. The oldest record
-/// is asked for anew when earliest moved only.
+/// is asked for anew when earliest moved only; where no topic id vouches for the log, when it moved at all.
 pub(super) fn add_oldest(pass: &Pass<'_>, memory: &mut Memory, places: &[Place], bounds: &mut [Bounds]) {
     let now = Instant::now();
     let mut asked: Vec<(usize, Place)> = Vec::new();
     let mut start = 0;
     for group in places.chunk_by(|one, other| Arc::ptr_eq(&one.topic, &other.topic)) {
         let topic = memory.topics.get(&group[0].topic);
+        let has_id = topic.is_some_and(|topic| topic.id.is_some());
         for (at, place) in (start..).zip(group) {
             let Ok(reading) = &bounds[at] else { continue };
             let known = topic.and_then(|topic| topic.partitions.get(&place.partition));
             let times = known.map(|known| known.times).unwrap_or_default();
             let oldest = known.and_then(|known| known.oldest);
-            let due = times.hidden().is_some() || oldest.is_none_or(|known| known.earliest != reading.earliest);
+            let due = times.hidden().is_some() || oldest.is_none_or(|known| known.is_old(reading, has_id));
             if reading.latest > reading.earliest && due && times.is_worth_asking(now) {
                 asked.push((at, place.clone()));
             }
@@ -183,7 +184,7 @@ pub(super) fn add_oldest(pass: &Pass<'_>, memory: &mut Memory, places: &[Place],
             }
             if let Some((_, Ok(row))) = answer {
                 let record = row.and_then(|found| Some((found.offset, found.timestamp?)));
-                known.oldest = Some(Oldest { earliest: reading.earliest, record });
+                known.oldest = Some(Oldest { earliest: reading.earliest, latest: reading.latest, record });
             }
             let current = known.oldest.filter(|oldest| oldest.earliest == reading.earliest);
             // Between the two answers the log may have been deleted from, or emptied.

@@ -9,7 +9,7 @@ use super::limits::KnownLimits;
 use super::lookups::Place;
 use super::times::Times;
 use crate::measures::{Moment, Offset, TopicName, TopicPartition};
-use crate::retention::{Abilities, Clocks, Limits, Proofs, TopicId};
+use crate::retention::{Abilities, Clocks, Limits, PartitionReading, Proofs, TopicId};
 
 /// Everything that is kept.
 #[derive(Debug, Default)]
@@ -48,12 +48,21 @@ pub(super) struct KnownPartition {
     pub(super) end: Option<End>,
 }
 
-/// The oldest record of a partition, and the log start that it was asked for at.
+/// The oldest record of a partition, and where the log started and ended when it was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Oldest {
     pub(super) earliest: Offset,
+    pub(super) latest: Offset,
     /// Absent when nothing answered.
     pub(super) record: Option<(Offset, Moment)>,
+}
+
+impl Oldest {
+    /// Whether it may be another one by now. Where no topic id tells that the topic was made again, a log that is no
+    /// longer as it was may be another one that starts at the same offset.
+    pub(super) fn is_old(&self, now: &PartitionReading, has_id: bool) -> bool {
+        self.earliest != now.earliest || (!has_id && self.latest != now.latest)
+    }
 }
 
 impl Memory {
@@ -124,6 +133,24 @@ impl KnownTopic {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn without_a_topic_id_the_oldest_record_is_asked_for_whenever_the_log_moved() {
+        let offset = |number| Offset::new(number).unwrap();
+        let known = Oldest { earliest: offset(0), latest: offset(300), record: None };
+        let check = |earliest, latest, has_id, expected| {
+            let (earliest, latest) = (offset(earliest), offset(latest));
+            let now = PartitionReading { earliest, latest, stable: None, leader_epoch: None, oldest: None };
+            assert_eq!(known.is_old(&now, has_id), expected, "{now:?} {has_id}");
+        };
+        check(0, 300, true, false);
+        check(0, 300, false, false);
+        check(1, 300, true, true);
+        check(0, 301, true, false);
+        // Deleted, made again and filled past the positions between two looks: only this record shows it.
+        check(0, 301, false, true);
+        check(0, 299, false, true);
+    }
 
     fn described(id: u8, leaders: &[(i32, Option<i32>)]) -> Described {
         Described {

@@ -71,6 +71,13 @@ pub(super) fn hear(state: &mut ClusterState, said: Vec<Acknowledgement>) -> Vec<
     heard
 }
 
+/// Whether the ledger answered when it was last told or asked. It takes things in turn, so what it was brought before that
+/// has been dealt with. While it has not answered, pieces wait in its queue already: those of each further round would
+/// wait there too, for as long as a disk hangs.
+pub(super) const fn is_heard(state: &ClusterState) -> bool {
+    state.gaps_unresolved.is_some()
+}
+
 /// What of the memories the ledger lacks. A query of which it has not told is left alone: it may know more than we do.
 pub(super) fn unwritten(state: &ClusterState) -> Vec<Piece> {
     let mut pieces = state.written.changes(&state.memories).unwrap_or_else(|cause| {

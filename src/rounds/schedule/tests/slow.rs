@@ -1,5 +1,6 @@
 //! The loop of a cluster whose ledger is slow: it answers no load, or no round.
 
+use std::collections::BTreeSet;
 use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,6 +12,10 @@ const TEN_SECONDS: Duration = Duration::from_secs(10);
 #[derive(Debug, Default)]
 struct Slow {
     loads_fail: AtomicBool,
+    /// Then the writer hangs: whatever it is brought waits in its queue.
+    hangs: AtomicBool,
+    /// Queries whose memory is to be written, since it is another daemon's.
+    adopted: BTreeSet<String>,
     notes: Mutex<Vec<RoundNotes>>,
 }
 
@@ -34,9 +39,9 @@ impl Ledger for Slow {
         let is_known = !self.loads_fail.load(Ordering::Relaxed);
         let event_totals = BTreeMap::from([(EventKind::PositionJumped, (5, Moment::from_millis(0)))]);
         let memory = QueryMemory { event_totals, ..QueryMemory::default() };
-        let memories = ["first", "second"].map(|query| (query.to_owned(), memory.clone()));
+        let memories = ["first", "second"].map(|query| (query.to_owned(), memory.clone())).into();
         let loaded = Loaded::nothing(is_known, Counting::remembered());
-        ready(if is_known { Loaded { memories: memories.into(), ..loaded } } else { loaded }).boxed()
+        ready(if is_known { Loaded { memories, adopted: self.adopted.clone(), ..loaded } } else { loaded }).boxed()
     }
 
     fn acknowledgements(&self, _: &str) -> BoxFuture<'_, Vec<Acknowledgement>> {
@@ -49,7 +54,9 @@ impl Ledger for Slow {
 
     fn remember(&self, notes: RoundNotes) -> BoxFuture<'_, Remembered> {
         self.notes().push(notes);
-        ready(Counting::remembered()).boxed()
+        let health = Health { persistent: false, up: false };
+        let silent = Remembered { health, unresolved: None, opened: 0 };
+        ready(if self.hangs.load(Ordering::Relaxed) { silent } else { Counting::remembered() }).boxed()
     }
 }
 
@@ -74,5 +81,20 @@ async fn a_query_that_joins_meanwhile_gets_its_memory_when_the_ledger_answers() 
     ledger.loads_fail.store(false, Ordering::Relaxed);
     assert_eq!(told(after(&board, 4).await.as_ref()), [("first", 4, 5), ("second", 3, 5)]);
     assert_eq!(ledger.pieces("second"), 0, "it was just read from there");
+    stop.cancel();
+}
+
+/// Each round used to put all that the ledger lacked into the queue once more, for as long as the disk hung.
+#[tokio::test(start_paused = true)]
+async fn pieces_wait_in_the_queue_of_a_ledger_that_hangs_once_and_are_brought_again_when_it_answers() {
+    let adopted = BTreeSet::from(["first".to_owned()]);
+    let ledger = Arc::new(Slow { hangs: AtomicBool::new(true), adopted, ..Slow::default() });
+    let (_targets, board, stop) = looping(&ledger).await;
+    after(&board, 100).await;
+    assert_eq!(ledger.pieces("first"), 1);
+    assert!(ledger.notes().len() >= 100, "what each round found is brought all the same");
+    ledger.hangs.store(false, Ordering::Relaxed);
+    after(&board, 110).await;
+    assert_eq!(ledger.pieces("first"), 2, "nobody knows what became of the first");
     stop.cancel();
 }

@@ -297,12 +297,13 @@ impl Writer {
     }
 
     /// Closes a file that is no longer in its place, before another is opened there: of two at once SQLite would take the
-    /// locks of one for those of the other.
+    /// locks of one for those of the other. By itself it does not bring the journal into a file that was moved.
     async fn leave_file(&mut self) {
-        let Some(connection) = self.connection.take() else { return };
+        let Some(mut connection) = self.connection.take() else { return };
         warn!(ledger = %self.place, "the ledger's file was moved or replaced: what lies in its place is written from now on");
-        if let Err(cause) = connection.close().await {
-            warn!(error = %cause, "the file that was there was not closed in order");
+        let emptied = connection.empty_journal().await;
+        if let Err(cause) = emptied.and(connection.close().await) {
+            warn!(error = %cause, "the file that was there was not closed in order, and may lack what was written last");
         }
     }
 

@@ -75,3 +75,14 @@ async fn a_copy_that_comes_with_a_journal_of_its_own_keeps_it() {
     let (folder, writer, opened) = beginning(copy).await;
     go_on(folder.path(), writer, opened, &["", "-wal"]).await;
 }
+
+/// A journal of SQLite is found by the name of its file: what stood in it only was in neither file.
+#[tokio::test]
+async fn a_file_that_was_moved_away_has_all_that_was_written_before() {
+    let (folder, mut writer, _) = beginning(async |_| {}).await;
+    let away = tempdir().unwrap();
+    fs::rename(beside(folder.path(), FILE_NAME, ""), beside(away.path(), FILE_NAME, "")).unwrap();
+    assert!(writer.remember(round(vec![gap(50, 60, Certain)])).await.health.up, "{:?}", writer.told);
+    assert_eq!(ranges(&folder.path().into()).await, [(50, 60)]);
+    assert_eq!(ranges(&away.path().into()).await, [(0, 10), (20, 30)]);
+}

@@ -226,6 +226,14 @@ impl Database {
         }
     }
 
+    /// Brings into a file what stands in the journal beside it only. A server has no such thing.
+    pub(super) async fn empty_journal(&mut self) -> sqlx::Result<()> {
+        match self {
+            Self::Sqlite(_) => self.run("PRAGMA wal_checkpoint(TRUNCATE)").await,
+            Self::Postgres(_) => Ok(()),
+        }
+    }
+
     pub(super) async fn close(self) -> sqlx::Result<()> {
         match self {
             Self::Sqlite(connection) => connection.close().await,

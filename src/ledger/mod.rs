@@ -24,6 +24,7 @@ mod shelf;
 mod watchers;
 mod transaction;
 mod lock;
+mod files;
 mod writer;
 mod desk;
 mod handle;

@@ -11,10 +11,11 @@ use tokio::time::Instant;
 use tracing::{error, info, warn};
 
 use super::database::{Database, Told, is_cut, is_silence};
+use super::files::Files;
 use super::gap::Gap;
 use super::lock;
 use super::memory::Book;
-use super::place::{FILE_NAME, Place};
+use super::place::Place;
 use super::schema::{self, SchemaError};
 use super::seam::{Acknowledgement, Health, Loaded, Remembered, RoundNotes};
 use super::shelf;
@@ -74,6 +75,8 @@ pub(super) struct Writer {
     pub(super) watcher: String,
     pub(super) lock: Option<File>,
     pub(super) connection: Option<Database>,
+    /// What it was last opened on, of a ledger in a folder.
+    files: Option<Files>,
     /// The open gaps: those of the ledger when it was last written, and those found since.
     book: Book,
     backlog: Backlog,
@@ -96,6 +99,7 @@ impl Writer {
             place,
             lock: None,
             connection: None,
+            files: None,
             book: Book::default(),
             backlog: Backlog::default(),
             told: None,
@@ -135,8 +139,9 @@ impl Writer {
         if self.is_silent() {
             return Err(Trouble::Silent);
         }
+        let files = self.files_to_open()?;
         match schema::open(&self.place).await {
-            Ok(connection) => self.connection = Some(connection),
+            Ok(connection) => (self.connection, self.files) = (Some(connection), files.map(Files::opened)),
             Err(cause) => {
                 let trouble = Trouble::Schema(cause);
                 self.listen(&trouble);
@@ -148,6 +153,15 @@ impl Writer {
             info!(ledger = %self.place, "the ledger is open");
         }
         Ok(())
+    }
+
+    /// Of a folder: the file that is about to be opened, with nothing beside it that belongs to the one before.
+    fn files_to_open(&self) -> Result<Option<Files>, Trouble> {
+        let Place::Folder(folder) = &self.place else { return Ok(None) };
+        if let Some(files) = &self.files {
+            files.clear().map_err(|cause| Trouble::Folder { folder: folder.clone(), cause })?;
+        }
+        Ok(Some(Files::before(folder)))
     }
 
     fn is_silent(&self) -> bool {
@@ -264,12 +278,8 @@ impl Writer {
     }
 
     async fn write(&mut self, round: &RoundNotes) -> Result<Vec<Gap>, Trouble> {
-        // A file that was moved away is still open, and whatever goes there is never found again.
-        if let Place::Folder(folder) = &self.place
-            && self.connection.is_some()
-            && !folder.join(FILE_NAME).exists()
-        {
-            self.connection = None;
+        if self.files.as_ref().is_some_and(|files| !files.are_in_place()) {
+            self.leave_file().await;
         }
         if self.connection.is_none() {
             self.connect().await?;
@@ -284,6 +294,17 @@ impl Writer {
             self.seen = Some(Instant::now());
         }
         Ok(open)
+    }
+
+    /// Closes a file that is no longer in its place, before another is opened there: of two at once SQLite would take the
+    /// locks of one for those of the other. By itself it does not bring the journal into a file that was moved.
+    async fn leave_file(&mut self) {
+        let Some(mut connection) = self.connection.take() else { return };
+        warn!(ledger = %self.place, "the ledger's file was moved or replaced: what lies in its place is written from now on");
+        let emptied = connection.empty_journal().await;
+        if let Err(cause) = emptied.and(connection.close().await) {
+            warn!(error = %cause, "the file that was there was not closed in order, and may lack what was written last");
+        }
     }
 
     /// Keeps what could not be written. The memory is not kept: the next round brings all that the ledger lacks.

@@ -11,9 +11,9 @@ use crate::ledger::{Acknowledgement, Health, Loaded, NotedEvent, Piece, Remember
 use crate::metrics::exposition::LedgerHealth;
 use crate::process::clock::Clock;
 
-/// Whether a query is there of which nothing is remembered yet.
-pub(super) fn newcomers(state: &ClusterState, target: &ClusterTarget) -> bool {
-    target.queries.iter().any(|query| !state.memories.contains_key(&query.name))
+/// Whether a query is there of which the ledger has not told yet: then it is asked once more.
+pub(super) fn untold(state: &ClusterState, target: &ClusterTarget) -> bool {
+    target.queries.iter().any(|query| !state.told.contains(&query.name))
 }
 
 /// Forgets the queries that are no longer there.
@@ -29,12 +29,16 @@ pub(super) fn began(clock: Clock, target: &ClusterTarget, loaded: Loaded) -> Clu
     state
 }
 
-/// Takes over what the ledger remembers of the cluster's queries, but of those that this process has seen itself. As long
-/// as the ledger has told nothing, what this process has seen is not much: it goes on as if it began now.
+/// Takes over what the ledger remembers of the cluster's queries, but of those of which it has told before. As long as it
+/// has told nothing of a query, what this process has seen of that query is not much: it goes on as if it began now.
 pub(super) fn take_over(state: &mut ClusterState, target: &ClusterTarget, loaded: Loaded) {
     let Loaded { is_known, mut memories, adopted, mut heard, remembered } = loaded;
+    state.gaps_unresolved = remembered.unresolved;
+    if !is_known {
+        return;
+    }
     for query in &target.queries {
-        if state.is_loaded && state.memories.contains_key(&query.name) {
+        if !state.told.insert(query.name.clone()) {
             continue;
         }
         state.heard.extend(heard.remove(&query.name).unwrap_or_default());
@@ -45,19 +49,20 @@ pub(super) fn take_over(state: &mut ClusterState, target: &ClusterTarget, loaded
             state.remember(query.name.clone(), memory);
         }
     }
-    state.is_loaded |= is_known;
-    state.gaps_unresolved = remembered.unresolved;
 }
 
 /// Releases what people acknowledged since the last round. Answers with the numbers of what was heard: a word about a query
-/// that is watched elsewhere is left to whoever watches it, or will.
+/// that is watched elsewhere is left to whoever watches it, or will; and one about a query of which the ledger has not told
+/// yet waits for the memory that it is meant for.
 pub(super) fn hear(state: &mut ClusterState, said: Vec<Acknowledgement>) -> Vec<i64> {
     let mut heard = Vec::with_capacity(said.len());
     for acknowledgement in said {
         let Acknowledgement { id, query, topic, partition } = acknowledgement;
         if state.heard.remove(&id) {
             heard.push(id);
-        } else if let Some(memory) = state.memories.get_mut(&query) {
+        } else if state.told.contains(&query)
+            && let Some(memory) = state.memories.get_mut(&query)
+        {
             memory.acknowledge(topic.as_deref(), partition);
             info!(query, topic, partition, "a state was acknowledged");
             heard.push(id);
@@ -66,12 +71,21 @@ pub(super) fn hear(state: &mut ClusterState, said: Vec<Acknowledgement>) -> Vec<
     heard
 }
 
-/// What of the memories the ledger lacks.
+/// Whether the ledger answered when it was last told or asked. It takes things in turn, so what it was brought before that
+/// has been dealt with. While it has not answered, pieces wait in its queue already: those of each further round would
+/// wait there too, for as long as a disk hangs.
+pub(super) const fn is_heard(state: &ClusterState) -> bool {
+    state.gaps_unresolved.is_some()
+}
+
+/// What of the memories the ledger lacks. A query of which it has not told is left alone: it may know more than we do.
 pub(super) fn unwritten(state: &ClusterState) -> Vec<Piece> {
-    state.written.changes(&state.memories).unwrap_or_else(|cause| {
+    let mut pieces = state.written.changes(&state.memories).unwrap_or_else(|cause| {
         error!(error = %cause, "what is remembered of the queries cannot be written down");
         Vec::new()
-    })
+    });
+    pieces.retain(|piece| state.told.contains(&piece.query));
+    pieces
 }
 
 /// Takes note of what the ledger says after a round. What it did not take is brought again.

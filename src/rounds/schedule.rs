@@ -11,7 +11,9 @@ use tracing::{info, warn};
 use super::board::Board;
 use super::news::{Change, change};
 use super::publish::{cluster_round, remembered_round};
-use super::remembering::{began, hear, let_go, newcomers, notes, published_health, settle, take_over, unwritten};
+use super::remembering::{
+    began, hear, is_heard, let_go, notes, published_health, settle, take_over, untold, unwritten,
+};
 use super::rights;
 use super::round::{Found, once};
 use super::state::ClusterState;
@@ -50,12 +52,9 @@ pub async fn run(
                 }
                 target = newest;
                 let_go(&mut state, &target);
-                if newcomers(&state, &target) {
-                    take_over(&mut state, &target, ledger.load(&target.name).await);
-                }
             }
         }
-        if !state.is_loaded {
+        if untold(&state, &target) {
             take_over(&mut state, &target, ledger.load(&target.name).await);
         }
         let heard = hear(&mut state, ledger.acknowledgements(&target.name).await);
@@ -69,7 +68,7 @@ pub async fn run(
             state.missing_rights = reading.missing_rights.clone();
         }
         let mut notes = notes(&target, &found, heard);
-        if ledger.keeps_memories() && state.is_loaded {
+        if ledger.keeps_memories() && is_heard(&state) {
             notes.memories = unwritten(&state);
         }
         let pieces = notes.memories.clone();

@@ -22,8 +22,8 @@ pub struct ClusterState {
     pub written: Written,
     /// How often the ledger was opened when that was true.
     pub opened: u64,
-    /// Whether the ledger has told what it remembers. Until then nothing is put in its place.
-    pub is_loaded: bool,
+    /// Queries of which the ledger has told what it remembers, be it nothing. Until then nothing is put in its place.
+    pub told: BTreeSet<String>,
     /// Acknowledgements that are in the memories already.
     pub heard: BTreeSet<i64>,
     /// Gap records that nobody has settled, by query and topic; absent while the ledger does not answer.
@@ -68,6 +68,7 @@ impl ClusterState {
     pub(super) fn keep(&mut self, here: impl Fn(&String) -> bool) {
         self.memories.retain(|name, _| here(name));
         self.written.retain(&here);
+        self.told.retain(|name| here(name));
         self.topics.retain(|name, _| here(name));
         self.checkpoint_polls.retain(|name, _| here(name));
         self.histories.retain(|name, _| here(name));

@@ -4,6 +4,7 @@ mod bed;
 mod file;
 mod merging;
 mod pieces;
+mod replaced;
 mod sharing;
 mod trouble;
 mod versions;

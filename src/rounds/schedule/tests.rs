@@ -173,3 +173,5 @@ fn a_round_ends_before_the_next_one_is_due() {
     assert_eq!(deadline(Duration::from_secs(30)), Duration::from_secs(27));
     assert_eq!(deadline(Duration::from_secs(600)), Duration::from_secs(60));
 }
+
+mod slow;

@@ -44,7 +44,7 @@ use crate::web::{self, Access, RulesFormat, Settings, Sources, WebState};
 
 pub use door::door;
 pub use ledger::{LedgerPlaceError, ledger_place};
-pub use looks::with_found;
+pub use looks::{LookedThrough, with_found};
 pub use reload::ReloadError;
 pub use stores::{StoreSecretError, store_settings};
 pub use targets::{TargetError, check_clients, cluster_reader, cluster_targets, query_settings, source_filter};

@@ -2,7 +2,7 @@
 
 mod answer;
 mod json;
-mod remembered;
+pub(super) mod remembered;
 mod table;
 
 use std::io::{self, Write};

@@ -1,8 +1,12 @@
 //! `brinkwatch config`: look at the configuration without starting anything.
 
+mod finding;
+mod live;
+
 use std::fmt;
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
@@ -83,24 +87,49 @@ pub struct ConfigArgs {
 #[derive(Clone, Debug, Subcommand)]
 pub enum ConfigAction {
     /// Say whether the configuration is valid: every mistake at once, with its key and who wrote it
+    ///
+    /// With --live every checkpoint is read and every cluster asked, once: what cannot be reached, which right is
+    /// missing, and which topic keeps its records for less than ten poll intervals, or than max_outage and one batch
+    /// interval. One line for each checkpoint, cluster and topic, worst first. Only reads.
     #[command(
-        after_help = "Example:\n  brinkwatch config check --config brinkwatch.toml\n\nExit code: 0 valid, 78 not valid."
+        after_help = "Examples:\n  brinkwatch config check --config brinkwatch.toml\n  brinkwatch config check --live\n\n\
+                      Exit code: 0 valid, 78 not valid. With --live also 1 a topic is missing or keeps its records for \
+                      too short a time, or a discovery finds nothing, 3 something could not be read or a right is missing, even beside findings."
     )]
-    Check(ConfigSource),
+    Check(CheckConfigArgs),
     /// Print the configuration in force as TOML, defaults included, secrets left out
     #[command(after_help = "Example:\n  brinkwatch config show --set poll_interval=1m")]
     Show(ConfigSource),
+}
+
+/// What `brinkwatch config check` takes.
+#[derive(Args, Clone, Debug)]
+pub struct CheckConfigArgs {
+    /// Where the configuration comes from
+    #[command(flatten)]
+    pub source: ConfigSource,
+    /// Connect as well: read each checkpoint, ask each cluster
+    #[arg(long)]
+    pub live: bool,
+    /// How long one pass over a cluster may take
+    #[arg(
+        long,
+        value_name = "DURATION",
+        value_parser = humantime::parse_duration,
+        default_value = "30s",
+        requires = "live"
+    )]
+    pub timeout: Duration,
 }
 
 /// Runs `brinkwatch config`.
 ///
 /// # Errors
 /// A [`ConfigError`] with every mistake; or `out` cannot be written.
-pub fn run(args: &ConfigArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
-    let (ConfigAction::Check(source) | ConfigAction::Show(source)) = &args.action;
-    let config = source.load()?;
-    match args.action {
-        ConfigAction::Check(_) => {
+pub async fn run(args: &ConfigArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
+    match &args.action {
+        ConfigAction::Check(args) => {
+            let config = args.source.load()?;
             super::ledger::place(&config)?;
             let mut not_tried: Vec<anyhow::Error> =
                 check_clients(&config).with_context(Ended::unobtainable)?.into_iter().map(Into::into).collect();
@@ -119,8 +148,11 @@ pub fn run(args: &ConfigArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
                 number => format!(", {}", counted(number, "discovery", "discoveries")),
             };
             writeln!(out, "configuration is valid: {clusters}, {queries}{discoveries}")?;
+            if args.live {
+                return live::run(config, args.timeout, out).await;
+            }
         }
-        ConfigAction::Show(_) => write!(out, "{}", config::effective_toml(&config))?,
+        ConfigAction::Show(source) => write!(out, "{}", config::effective_toml(&source.load()?))?,
     }
     Ok(ExitCode::Fine)
 }

@@ -117,7 +117,7 @@ pub async fn run(command_line: CommandLine) -> ExitCode {
     let mut out = io::stdout();
     let ended = match command_line.command {
         Command::Check(args) => check::run(&args, &mut out).await,
-        Command::Config(args) => config::run(&args, &mut out),
+        Command::Config(args) => config::run(&args, &mut out).await,
         Command::Demo(args) => demo::run(args, &mut out).await,
         Command::Discover(args) => discover::run(&args, &mut out).await,
         Command::Gaps(args) => gaps::run(&args, &mut out).await,

@@ -15,7 +15,7 @@ use super::config::ConfigSource;
 use super::targets::unknown_query;
 use super::times::rfc3339;
 use crate::config::Config;
-use crate::daemon::{cluster_targets, store_settings, with_found};
+use crate::daemon::{LookedThrough, cluster_targets, store_settings, with_found};
 use crate::process::exit_code::ExitCode;
 use crate::process::signals::StopSignals;
 use crate::readers::stores::Stores;
@@ -87,7 +87,7 @@ async fn known(args: &RecordArgs) -> anyhow::Result<Config> {
     if config.queries.contains_key(&args.query) || config.discoveries.is_empty() {
         return Ok(config);
     }
-    let (config, unread) =
+    let LookedThrough { config, unread, .. } =
         with_found(config, LOOK).await.context(Ended::with(ExitCode::Configuration, "cannot record"))?;
     match unread.into_iter().next() {
         Some((discovery, why)) if !config.queries.contains_key(&args.query) => {

@@ -12,7 +12,7 @@ use super::Ended;
 use super::config::{ConfigSource, key_and_value};
 use super::look::hurry;
 use crate::config::{self, Config};
-use crate::daemon::{cluster_targets, with_found};
+use crate::daemon::{LookedThrough, cluster_targets, with_found};
 use crate::ledger::Gap;
 use crate::process::exit_code::ExitCode;
 use crate::recovery::Subject;
@@ -91,7 +91,7 @@ impl Asked<'_> {
         if all_in(&config) || config.discoveries.is_empty() {
             return self.with_known_names(config).map(|config| (config, true));
         }
-        let (config, unread) = with_found(config, self.timeout)
+        let LookedThrough { config, unread, .. } = with_found(config, self.timeout)
             .await
             .context(Ended::with(ExitCode::Configuration, "cannot ask what is configured"))?;
         for (discovery, why) in &unread {

@@ -12,6 +12,7 @@ mod reading;
 mod proofs;
 mod search;
 mod set_by;
+mod shortage;
 mod unproved;
 
 pub use abilities::{Abilities, Ability};
@@ -25,6 +26,7 @@ pub use ratio::{Standing, float, ratio, size_at_work};
 pub use reading::{Age, ClusterReading, Limits, PartitionReading, Right, TopicId, TopicReading, TopicSight};
 pub use search::Search;
 pub use set_by::SetBy;
+pub use shortage::{Demand, Shortage, enough_to_watch};
 pub use unproved::Unproved;
 
 #[cfg(test)]

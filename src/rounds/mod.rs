@@ -12,6 +12,7 @@ mod remembering;
 mod rights;
 mod round;
 mod schedule;
+mod short_lived;
 mod state;
 mod targets;
 pub mod board;

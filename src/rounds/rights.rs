@@ -29,9 +29,13 @@ pub(super) fn tell(kafka_cluster: &str, before: &Missing, now: &Missing) {
 fn added(before: &Missing, now: &Missing, right: Right) -> Option<String> {
     let known = before.get(&right);
     let new = now.get(&right)?.iter().filter(|topic| known.is_none_or(|known| !known.contains(*topic)));
-    let names: Vec<&str> = new.map(|topic| &**topic).collect();
+    listed(&new.map(|topic| &**topic).collect::<Vec<_>>())
+}
+
+/// The first of them in words; nothing where there are none.
+pub(super) fn listed(names: &[&str]) -> Option<String> {
     let rest = names.len().saturating_sub(NAMED);
-    let shown = names.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
+    let shown = names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
     let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
     (!shown.is_empty()).then(|| shown + &more)
 }

@@ -16,6 +16,7 @@ use super::remembering::{
 };
 use super::rights;
 use super::round::{Found, once};
+use super::short_lived;
 use super::state::ClusterState;
 use super::targets::ClusterTarget;
 use crate::ledger::Ledger;
@@ -66,6 +67,7 @@ pub async fn run(
         if let Ok(reading) = &found.cluster {
             rights::tell(&target.name, &state.missing_rights, &reading.missing_rights);
             state.missing_rights = reading.missing_rights.clone();
+            short_lived::tell(&target, &mut state, reading, &found.verdicts);
         }
         let mut notes = notes(&target, &found, heard);
         if ledger.keeps_memories() && is_heard(&state) {

@@ -34,6 +34,8 @@ pub struct ClusterState {
     pub doubts: BTreeMap<String, Doubts>,
     /// Rights that were missing when the cluster last answered.
     pub missing_rights: BTreeMap<Right, BTreeSet<TopicName>>,
+    /// Topics whose retention was named as too short to be watched.
+    pub short_lived: BTreeSet<TopicName>,
     /// How the polls of the cluster went.
     pub cluster_polls: Polls,
     /// How the polls of each checkpoint went, by query.

@@ -2,7 +2,7 @@
 
 import pytest
 
-from .brinkwatch import Config
+from .brinkwatch import Config, run
 from .certificates import PASSWORD
 from .kafka_cluster import PLAIN_USERS
 from .tokens import CLIENT, SECRET
@@ -209,6 +209,37 @@ def test_each_missing_right_takes_away_what_needs_it_and_comes_back(cluster, top
     # Nothing is claimed to be lost or gone for want of a right.
     assert metrics.one_hot("query_state", "state", query="other") == "unknown"
     assert metrics.value("lag_offsets", query="main", topic=held, partition=0) == 6
+
+
+def test_config_check_live_names_each_missing_right(cluster, topic, secured):
+    held, hidden = (cluster.create_topic(f"{topic}-{name}") for name in ("held", "hidden"))
+    cluster.set_password("olga", "secret")
+    cluster.grant("olga", held, "DESCRIBE")
+    sasl = {"mechanism": "SCRAM-SHA-512", "username": "olga", "password": "secret"}
+    watch(secured, cluster, "main", "SASL", held, tls={"enabled": False}, sasl=sasl)
+    secured.query("other", checkpoint(secured.folder / "other", {hidden: {0: 4}}), cluster="main")
+    live = ("config", "check", "--live", "--config", secured.write())
+    checked = run(*live)
+    assert checked.code == 3, checked
+    said = {line.split()[4]: line for line in checked.out.splitlines() if line.startswith("not read")}
+    assert set(said) == {held, hidden}, checked.out
+    assert "the right DESCRIBE_CONFIGS is missing" in said[held] and "retention_overrides" in said[held]
+    assert "the right DESCRIBE is missing" in said[hidden]
+    assert "secret" not in checked.out + checked.err
+
+    cluster.grant("olga", held, "DESCRIBE_CONFIGS")
+    cluster.grant("olga", hidden, "DESCRIBE", "DESCRIBE_CONFIGS")
+
+    def all_is_well() -> None:
+        checked = run(*live)
+        assert checked.code == 0 and checked.out.count("keeps its records for 7days") == 2, checked
+
+    eventually(all_is_well)
+    sasl["password"] = "wrong"
+    secured.write()
+    checked = run(*live)
+    assert checked.code == 3, checked
+    assert "the cluster was not read: denied" in checked.out and "keeps its records" not in checked.out
 
 
 def short_lived(secured) -> None:

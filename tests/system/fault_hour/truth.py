@@ -184,6 +184,8 @@ class Truth:
         # By query: when its committed offsets changed.
         self.moved: dict[str, list[float]] = {}
         self.second_reading = 30.0
+        # By query: until when what a hand changed may go unnoticed.
+        self.edited: dict[str, float] = {}
         # While a topic is deleted and made, nothing is known of it.
         self.disturbed: list[tuple[str, float, float]] = []
         # Topics that were made for a while. What was counted of them may go with them.
@@ -220,7 +222,10 @@ class Truth:
                     moved.pop()
             elif before != view.committed:
                 moved.append(ended)
-            ended += self.second_reading if by_hand else 0.0
+            if by_hand:
+                self.edited[query] = ended + self.second_reading
+            # A commit that comes back before anyone missed it looks like the one that was there.
+            ended = max(ended, self.edited.get(query, 0.0)) if began < self.edited.get(query, 0.0) else ended
             replaced = bool(changes.steps) and changes.now.query_id != view.query_id
             changes.change(began, ended, view)
             for at, offset in view.committed.items():

@@ -41,6 +41,19 @@ pub(super) fn compare(round: &Round<'_>, cluster: &ClusterReading, memory: &mut 
     }
 }
 
+/// Why the remembered positions of a topic, while the checkpoint is not read, cannot be held against what is there now.
+pub(super) fn differs(cluster: &ClusterReading, name: &TopicName, memory: &QueryMemory) -> Option<&'static str> {
+    let topic = memory.topics.get(name)?;
+    let other = |known: Option<&str>, now: Option<&str>| known.zip(now).is_some_and(|(known, now)| known != now);
+    if other(memory.cluster_id.as_deref(), cluster.cluster_id.as_deref()) {
+        return Some("the cluster that answers has another id");
+    }
+    if topic.topic_id.zip(id_now(cluster, name)).is_some_and(|(known, now)| known != now) {
+        return Some("the topic has another id");
+    }
+    topic.suspicion.map(|_| "the topic is suspected to be another one")
+}
+
 fn reading<'a>(cluster: &'a ClusterReading, topic: &TopicName) -> Option<&'a TopicReading> {
     match cluster.topics.get(topic) {
         Some(TopicSight::Seen(reading)) => Some(reading),

@@ -55,13 +55,15 @@ fn without_checkpoint(
     let age = memory.checkpoint.as_ref().map(|known| sighting.now.since(known.read_at));
     let mut partitions = Partitions::new();
     for (name, topic) in &memory.topics {
-        let reading = sighting.cluster.ok().and_then(|cluster| seen(cluster, name));
+        let another = sighting.cluster.ok().and_then(|cluster| identity::differs(cluster, name, &memory));
+        let reading = sighting.cluster.ok().filter(|_| another.is_none()).and_then(|cluster| seen(cluster, name));
         for (number, one) in topic.partitions.iter().filter(|(_, one)| !one.dismissed) {
             let read = reading.and_then(|reading| reading.partitions.get(number)?.as_ref().ok());
-            let reason = match age {
+            let mut reason = match age {
                 Some(age) => format!("{unread}; the position is {} s old", age.as_secs()),
                 None => unread.to_string(),
             };
+            reason.extend(another.into_iter().flat_map(|another| ["; ", another]));
             let verdict = partition::blind(Blindness::Checkpoint, Cow::Owned(reason), read, one);
             partitions.insert(TopicPartition::new(name, *number), verdict);
         }

@@ -213,6 +213,7 @@ pub(super) fn blind(
     if let (Blindness::Checkpoint, Some(committed), Some(read)) = (blindness, one.committed, read)
         && one.beyond.is_none()
         && one.missing.is_none()
+        && read.earliest.max(committed) <= read.latest
     {
         verdict.headroom = Some(committed.minus(read.earliest));
         verdict.lost = Some(read.earliest.above(committed));

@@ -154,10 +154,12 @@ fn remember_bounds(round: &Round<'_>, need: &Need, read: &PartitionReading, row:
 }
 
 fn remember_verdict(round: &Round<'_>, need: &Need, row: Row, verdict: &PartitionVerdict, one: &mut PartitionMemory) {
-    one.state = Some(verdict.state);
-    one.problems.clone_from(&verdict.problems);
-    one.lost = verdict.lost;
-    one.possibly_lost = verdict.possibly_lost;
+    if !outlasts_a_doubt(need, row, one) {
+        one.state = Some(verdict.state);
+        one.problems.clone_from(&verdict.problems);
+        one.lost = verdict.lost;
+        one.possibly_lost = verdict.possibly_lost;
+    }
     // A doubt that passes must not have forgotten a proof, nor have stopped a clock.
     if row.replaces_memory() {
         one.deadline = verdict.deadline;
@@ -170,6 +172,22 @@ fn remember_verdict(round: &Round<'_>, need: &Need, row: Row, verdict: &Partitio
     }
     if !row.accounts() {
         one.window.clear();
+    }
+}
+
+/// Whether what was bad in the last good round goes on, of which a doubtful one says nothing: should nothing be read
+/// after it, that is what was read last.
+fn outlasts_a_doubt(need: &Need, row: Row, one: &PartitionMemory) -> bool {
+    if row.state() != PartitionState::Unconfirmed || row.replaces_memory() {
+        return false;
+    }
+    match one.state {
+        None => false,
+        Some(PartitionState::Gone) => matches!(row, Row::Missing { .. }),
+        Some(PartitionState::Recreated | PartitionState::BeyondEnd) => true,
+        Some(PartitionState::Unverified) if one.latch.is_some() => true,
+        // Of the log start only the one read without a doubt counts.
+        Some(_) => need.offset() < one.earliest,
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use super::last_sight;
 use super::latches::{advance, planned_later, set};
 use super::loss;
-use super::memory::{Identity, LatchKind, QueryMemory, TopicMemory};
+use super::memory::{Identity, Latch, LatchKind, QueryMemory, TopicMemory};
 use super::needs::Need;
 use super::notes::Notes;
 use super::partition::Round;
@@ -211,10 +212,12 @@ fn recreated(
         }
         let at = TopicPartition::new(name, *partition);
         loss::of_the_old_topic(round, &at, need, one, notes);
+        let unread = last_sight::unread(one.committed.max(need.offset()), one);
         one.committed = need.committed;
         one.start_anew();
         let mut latch = set(LatchKind::Recreated, detail.clone(), round.now, round.newest_planned(), need.committed);
         latch.before = Some(Identity::Topic(before));
+        latch.unread = unread;
         one.latch = Some(latch);
     }
     topic.topic_id = Some(now);
@@ -275,10 +278,11 @@ fn suspect(round: &Round<'_>, cluster: &ClusterReading, memory: &mut QueryMemory
         let Some(needs) = round.needs.get(&name) else { continue };
         for (partition, need) in needs.iter().filter(|(_, need)| need.offset().is_some()) {
             let one = topic.partitions.entry(*partition).or_default();
+            let unread = last_sight::unread(one.committed.max(need.offset()), one);
             one.committed = need.committed;
             one.start_anew();
-            one.latch =
-                Some(set(LatchKind::Recreated, detail.clone(), round.now, round.newest_planned(), need.committed));
+            let latch = set(LatchKind::Recreated, detail.clone(), round.now, round.newest_planned(), need.committed);
+            one.latch = Some(Latch { unread, ..latch });
         }
     }
 }

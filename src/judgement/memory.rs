@@ -210,6 +210,8 @@ pub struct Latch {
     pub position: Option<Offset>,
     /// Lowest end of the log seen since.
     pub lowest_latest: Option<Offset>,
+    /// What was unread of the log before, at its last sight. For a topic with another id it is counted as lost.
+    pub unread: Option<(Offset, Offset)>,
     /// The identity before: coming back to it heals.
     pub before: Option<Identity>,
     /// The identity before is back, waiting for confirmation.
@@ -269,10 +271,11 @@ impl QueryMemory {
             memory.accepted = true;
             let partitions = memory.partitions.iter_mut();
             for (_, one) in partitions.filter(|(number, _)| partition.is_none_or(|wanted| wanted == **number)) {
+                let gone = one.state == Some(PartitionState::Gone);
                 if one.latch.is_some() {
                     one.start_anew();
                 }
-                if one.state == Some(PartitionState::Gone) {
+                if gone {
                     one.dismissed = true;
                     (one.lagging, one.at_risk) = (false, false);
                 }

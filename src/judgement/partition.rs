@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use super::last_sight;
 use super::latches::Healing;
 use super::loss::{self, Account};
 use super::memory::{PartitionMemory, TopicMemory};
@@ -104,8 +105,7 @@ pub(super) fn judge(
         None => reason,
     };
     if row == (Row::Missing { confirmed: true }) {
-        let caught_up =
-            one.latest.is_none_or(|latest| need.offset().or(one.earliest).is_some_and(|needed| needed >= latest));
+        let caught_up = last_sight::of(need, one).is_none_or(|sight| sight.caught_up);
         verdict.problems.insert(if caught_up { PartitionProblem::GoneCaughtUp } else { PartitionProblem::Gone });
     }
     let at_risk_here = one.at_risk && one.committed == need.committed;

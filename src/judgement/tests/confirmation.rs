@@ -173,3 +173,32 @@ fn a_partition_that_is_gone_and_settled_is_not_spoken_of_until_it_is_back() {
     story.cluster = cluster;
     assert_eq!(story.look(30).state, Behind);
 }
+
+/// Two partitions, where the other ends at `latest`; then the topic is made again with one, until that is confirmed.
+fn made_again_with_fewer(latest: i64) -> World {
+    let mut story = world(100, 0, 200);
+    story.commit(7, &[(0, 100), (1, 100)]).bounds(1, 0, latest).round(30);
+    story.topic("orders", Some(2)).bounds(0, 0, 10);
+    (0..3).for_each(|_| drop(story.round(30)));
+    story
+}
+
+#[test]
+fn a_partition_that_a_topic_made_again_has_no_more_is_gone_with_what_was_unread() {
+    let told = |latest| made_again_with_fewer(latest).round(30).partitions[&orders(1)].clone();
+    let verdict = told(200);
+    assert_eq!((verdict.state, verdict.problems), (Gone, [PartitionProblem::Gone].into()));
+    assert!(verdict.reason.contains("100 offsets were unread at the last sight"), "{}", verdict.reason);
+    assert!(verdict.reason.contains("topic id"), "{}", verdict.reason);
+    let verdict = told(100);
+    assert_eq!((verdict.state, verdict.problems), (Gone, [PartitionProblem::GoneCaughtUp].into()));
+    assert!(verdict.reason.contains("caught up at the last sight"), "{}", verdict.reason);
+}
+
+#[test]
+fn one_word_of_a_person_settles_a_partition_that_went_with_its_topic() {
+    let mut story = made_again_with_fewer(200);
+    story.memory.acknowledge(Some("orders"), None);
+    let states: Vec<_> = story.round(30).partitions.into_iter().map(|(at, one)| (at.partition, one.state)).collect();
+    assert_eq!(states, [(0, Unconfirmed)], "partition 0 is beyond the end of the new log");
+}

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::last_sight;
 use super::latches::{advance, planned_later, set};
 use super::loss;
-use super::memory::{Identity, Latch, LatchKind, QueryMemory, TopicMemory};
+use super::memory::{Identity, Latch, LatchKind, PartitionMemory, QueryMemory, TopicMemory};
 use super::needs::Need;
 use super::notes::Notes;
 use super::partition::Round;
@@ -70,11 +70,11 @@ fn id_now(cluster: &ClusterReading, topic: &TopicName) -> Option<TopicId> {
 fn changed_ids(cluster: &ClusterReading, memory: &QueryMemory) -> Vec<TopicName> {
     let differs = |(name, topic): &(&TopicName, &TopicMemory)| {
         let (Some(known), Some(now)) = (topic.topic_id, id_now(cluster, name)) else { return false };
-        let back = topic
-            .partitions
-            .values()
-            .any(|one| one.latch.as_ref().is_some_and(|latch| latch.before == Some(Identity::Topic(now))));
-        known != now && !back
+        let before = Some(Identity::Topic(now));
+        let back = |one: &PartitionMemory| one.latch.as_ref().is_some_and(|latch| latch.before == before);
+        // One that was healed meanwhile has its position in the topic that is away now.
+        let healed = |one: &PartitionMemory| one.committed.is_some() && !one.dismissed && !back(one);
+        known != now && (topic.partitions.values().any(healed) || !topic.partitions.values().any(back))
     };
     memory.topics.iter().filter(differs).map(|(name, _)| TopicName::clone(name)).collect()
 }
@@ -207,7 +207,9 @@ fn recreated(
         if let Some(latch) = &mut one.latch
             && latch.kind == LatchKind::Recreated
         {
-            latch.detail.clone_from(&detail);
+            if latch.before != Some(Identity::Topic(now)) {
+                latch.detail.clone_from(&detail);
+            }
             continue;
         }
         let at = TopicPartition::new(name, *partition);

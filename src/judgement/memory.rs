@@ -272,8 +272,14 @@ impl QueryMemory {
             let partitions = memory.partitions.iter_mut();
             for (_, one) in partitions.filter(|(number, _)| partition.is_none_or(|wanted| wanted == **number)) {
                 let gone = one.state == Some(PartitionState::Gone);
-                if one.latch.is_some() {
-                    one.start_anew();
+                match one.latch.take() {
+                    Some(Latch { before: Some(Identity::Topic(before)), back: Some(_), unread, .. }) => {
+                        // It is the old topic that stands there now, and is accepted.
+                        memory.topic_id = Some(before);
+                        one.back_in_the_old_log(unread);
+                    }
+                    Some(_) => one.start_anew(),
+                    None => {}
                 }
                 if gone {
                     one.dismissed = true;
@@ -295,5 +301,14 @@ impl PartitionMemory {
             lagging: self.lagging,
             ..Self::default()
         };
+    }
+
+    /// Forgets the log that stood in the place of the old one. What was unread of the old one was counted as lost, and is
+    /// not counted again.
+    pub(super) fn back_in_the_old_log(&mut self, unread: Option<(Offset, Offset)>) {
+        let (seen, counted) = (self.seen, self.counted);
+        self.start_anew();
+        self.seen = self.seen.max(seen);
+        self.counted = self.counted.max(counted).max(unread.map(|(_, end)| end));
     }
 }

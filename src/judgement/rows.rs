@@ -185,6 +185,7 @@ fn heal(
         if *before != now {
             latch.back = None;
         } else if advance(&mut latch.back, round.now, round.settings) {
+            one.back_in_the_old_log(latch.unread);
             return;
         }
     }

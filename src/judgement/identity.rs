@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use super::last_sight;
 use super::latches::{advance, planned_later, set};
 use super::loss;
-use super::memory::{Identity, LatchKind, QueryMemory, TopicMemory};
+use super::memory::{Identity, Latch, LatchKind, PartitionMemory, QueryMemory, TopicMemory};
 use super::needs::Need;
 use super::notes::Notes;
 use super::partition::Round;
@@ -41,6 +42,19 @@ pub(super) fn compare(round: &Round<'_>, cluster: &ClusterReading, memory: &mut 
     }
 }
 
+/// Why the remembered positions of a topic, while the checkpoint is not read, cannot be held against what is there now.
+pub(super) fn differs(cluster: &ClusterReading, name: &TopicName, memory: &QueryMemory) -> Option<&'static str> {
+    let topic = memory.topics.get(name)?;
+    let other = |known: Option<&str>, now: Option<&str>| known.zip(now).is_some_and(|(known, now)| known != now);
+    if other(memory.cluster_id.as_deref(), cluster.cluster_id.as_deref()) {
+        return Some("the cluster that answers has another id");
+    }
+    if topic.topic_id.zip(id_now(cluster, name)).is_some_and(|(known, now)| known != now) {
+        return Some("the topic has another id");
+    }
+    topic.suspicion.map(|_| "the topic is suspected to be another one")
+}
+
 fn reading<'a>(cluster: &'a ClusterReading, topic: &TopicName) -> Option<&'a TopicReading> {
     match cluster.topics.get(topic) {
         Some(TopicSight::Seen(reading)) => Some(reading),
@@ -56,11 +70,11 @@ fn id_now(cluster: &ClusterReading, topic: &TopicName) -> Option<TopicId> {
 fn changed_ids(cluster: &ClusterReading, memory: &QueryMemory) -> Vec<TopicName> {
     let differs = |(name, topic): &(&TopicName, &TopicMemory)| {
         let (Some(known), Some(now)) = (topic.topic_id, id_now(cluster, name)) else { return false };
-        let back = topic
-            .partitions
-            .values()
-            .any(|one| one.latch.as_ref().is_some_and(|latch| latch.before == Some(Identity::Topic(now))));
-        known != now && !back
+        let before = Some(Identity::Topic(now));
+        let back = |one: &PartitionMemory| one.latch.as_ref().is_some_and(|latch| latch.before == before);
+        // One that was healed meanwhile has its position in the topic that is away now.
+        let healed = |one: &PartitionMemory| one.committed.is_some() && !one.dismissed && !back(one);
+        known != now && (topic.partitions.values().any(healed) || !topic.partitions.values().any(back))
     };
     memory.topics.iter().filter(differs).map(|(name, _)| TopicName::clone(name)).collect()
 }
@@ -193,15 +207,19 @@ fn recreated(
         if let Some(latch) = &mut one.latch
             && latch.kind == LatchKind::Recreated
         {
-            latch.detail.clone_from(&detail);
+            if latch.before != Some(Identity::Topic(now)) {
+                latch.detail.clone_from(&detail);
+            }
             continue;
         }
         let at = TopicPartition::new(name, *partition);
         loss::of_the_old_topic(round, &at, need, one, notes);
+        let unread = last_sight::unread(one.committed.max(need.offset()), one);
         one.committed = need.committed;
         one.start_anew();
         let mut latch = set(LatchKind::Recreated, detail.clone(), round.now, round.newest_planned(), need.committed);
         latch.before = Some(Identity::Topic(before));
+        latch.unread = unread;
         one.latch = Some(latch);
     }
     topic.topic_id = Some(now);
@@ -262,10 +280,11 @@ fn suspect(round: &Round<'_>, cluster: &ClusterReading, memory: &mut QueryMemory
         let Some(needs) = round.needs.get(&name) else { continue };
         for (partition, need) in needs.iter().filter(|(_, need)| need.offset().is_some()) {
             let one = topic.partitions.entry(*partition).or_default();
+            let unread = last_sight::unread(one.committed.max(need.offset()), one);
             one.committed = need.committed;
             one.start_anew();
-            one.latch =
-                Some(set(LatchKind::Recreated, detail.clone(), round.now, round.newest_planned(), need.committed));
+            let latch = set(LatchKind::Recreated, detail.clone(), round.now, round.newest_planned(), need.committed);
+            one.latch = Some(Latch { unread, ..latch });
         }
     }
 }

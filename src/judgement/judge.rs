@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::latches::Healing;
-use super::memory::{Keeps, PartitionMemory, QueryMemory, TopicMemory};
+use super::latches::{Healing, latched};
+use super::memory::{Keeps, LatchKind, PartitionMemory, QueryMemory, TopicMemory};
 use super::needs::{Need, needs};
 use super::notes::Notes;
 use super::partition::{self, Around, Blindness, Bounds, Round};
@@ -55,13 +55,15 @@ fn without_checkpoint(
     let age = memory.checkpoint.as_ref().map(|known| sighting.now.since(known.read_at));
     let mut partitions = Partitions::new();
     for (name, topic) in &memory.topics {
-        let reading = sighting.cluster.ok().and_then(|cluster| seen(cluster, name));
+        let another = sighting.cluster.ok().and_then(|cluster| identity::differs(cluster, name, &memory));
+        let reading = sighting.cluster.ok().filter(|_| another.is_none()).and_then(|cluster| seen(cluster, name));
         for (number, one) in topic.partitions.iter().filter(|(_, one)| !one.dismissed) {
             let read = reading.and_then(|reading| reading.partitions.get(number)?.as_ref().ok());
-            let reason = match age {
+            let mut reason = match age {
                 Some(age) => format!("{unread}; the position is {} s old", age.as_secs()),
                 None => unread.to_string(),
             };
+            reason.extend(another.into_iter().flat_map(|another| ["; ", another]));
             let verdict = partition::blind(Blindness::Checkpoint, Cow::Owned(reason), read, one);
             partitions.insert(TopicPartition::new(name, *number), verdict);
         }
@@ -149,6 +151,7 @@ fn partitions(
         let policy = Policy::of(reading.and_then(|reading| reading.limits.as_ref()));
         let signs = TopicSigns::of(memory, reading.and_then(|reading| reading.topic_id));
         let mut verdicts: Vec<(TopicPartition, PartitionVerdict)> = Vec::with_capacity(needs.len());
+        let mut healed = false;
         for (number, need) in all_of(needs, reading) {
             let at = TopicPartition::new(name, number);
             let bounds = match sight {
@@ -170,8 +173,14 @@ fn partitions(
             let age = cluster.ok().zip(needed).and_then(|(cluster, needed)| cluster.ages.get(&(at.clone(), needed)));
             let unproved = cluster.ok().and_then(|cluster| cluster.unproved.get(&at).copied());
             let around = Around { signs, policy, age, unproved, other_cluster: other_cluster.as_deref() };
+            let before = latched(one, LatchKind::Recreated);
             let verdict = partition::judge(round, &at, &need, bounds, around, one, notes);
+            // However it was healed: the position is in the topic that is there now, be it the old one again.
+            healed |= before && !latched(one, LatchKind::Recreated);
             verdicts.push((at, verdict));
+        }
+        if healed {
+            memory.topic_id = signs.id.or(memory.topic_id);
         }
         partition::vouch(memory, verdicts.iter().map(|(_, verdict)| verdict));
         if let Some(reading) = reading {

@@ -25,7 +25,7 @@ pub(super) fn set(
     batch: Option<BatchId>,
     position: Option<Offset>,
 ) -> Latch {
-    Latch { kind, detail, set_at: now, batch, position, lowest_latest: None, before: None, back: None }
+    Latch { kind, detail, set_at: now, batch, position, lowest_latest: None, unread: None, before: None, back: None }
 }
 
 /// What a latch needs to know of the checkpoint to be healed by it.

@@ -210,6 +210,8 @@ pub struct Latch {
     pub position: Option<Offset>,
     /// Lowest end of the log seen since.
     pub lowest_latest: Option<Offset>,
+    /// What was unread of the log before, at its last sight. For a topic with another id it is counted as lost.
+    pub unread: Option<(Offset, Offset)>,
     /// The identity before: coming back to it heals.
     pub before: Option<Identity>,
     /// The identity before is back, waiting for confirmation.
@@ -269,10 +271,17 @@ impl QueryMemory {
             memory.accepted = true;
             let partitions = memory.partitions.iter_mut();
             for (_, one) in partitions.filter(|(number, _)| partition.is_none_or(|wanted| wanted == **number)) {
-                if one.latch.is_some() {
-                    one.start_anew();
+                let gone = one.state == Some(PartitionState::Gone);
+                match one.latch.take() {
+                    Some(Latch { before: Some(Identity::Topic(before)), back: Some(_), unread, .. }) => {
+                        // It is the old topic that stands there now, and is accepted.
+                        memory.topic_id = Some(before);
+                        one.back_in_the_old_log(unread);
+                    }
+                    Some(_) => one.start_anew(),
+                    None => {}
                 }
-                if one.state == Some(PartitionState::Gone) {
+                if gone {
                     one.dismissed = true;
                     (one.lagging, one.at_risk) = (false, false);
                 }
@@ -292,5 +301,14 @@ impl PartitionMemory {
             lagging: self.lagging,
             ..Self::default()
         };
+    }
+
+    /// Forgets the log that stood in the place of the old one. What was unread of the old one was counted as lost, and is
+    /// not counted again.
+    pub(super) fn back_in_the_old_log(&mut self, unread: Option<(Offset, Offset)>) {
+        let (seen, counted) = (self.seen, self.counted);
+        self.start_anew();
+        self.seen = self.seen.max(seen);
+        self.counted = self.counted.max(counted).max(unread.map(|(_, end)| end));
     }
 }

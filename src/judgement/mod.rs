@@ -20,6 +20,7 @@ mod identity;
 mod suspicion;
 mod partition;
 mod rows;
+mod last_sight;
 mod latches;
 mod numbers;
 mod doubts;

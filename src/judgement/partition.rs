@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use super::last_sight;
 use super::latches::Healing;
 use super::loss::{self, Account};
 use super::memory::{PartitionMemory, TopicMemory};
@@ -104,8 +105,7 @@ pub(super) fn judge(
         None => reason,
     };
     if row == (Row::Missing { confirmed: true }) {
-        let caught_up =
-            one.latest.is_none_or(|latest| need.offset().or(one.earliest).is_some_and(|needed| needed >= latest));
+        let caught_up = last_sight::of(need, one).is_none_or(|sight| sight.caught_up);
         verdict.problems.insert(if caught_up { PartitionProblem::GoneCaughtUp } else { PartitionProblem::Gone });
     }
     let at_risk_here = one.at_risk && one.committed == need.committed;
@@ -154,10 +154,12 @@ fn remember_bounds(round: &Round<'_>, need: &Need, read: &PartitionReading, row:
 }
 
 fn remember_verdict(round: &Round<'_>, need: &Need, row: Row, verdict: &PartitionVerdict, one: &mut PartitionMemory) {
-    one.state = Some(verdict.state);
-    one.problems.clone_from(&verdict.problems);
-    one.lost = verdict.lost;
-    one.possibly_lost = verdict.possibly_lost;
+    if !outlasts_a_doubt(need, row, one) {
+        one.state = Some(verdict.state);
+        one.problems.clone_from(&verdict.problems);
+        one.lost = verdict.lost;
+        one.possibly_lost = verdict.possibly_lost;
+    }
     // A doubt that passes must not have forgotten a proof, nor have stopped a clock.
     if row.replaces_memory() {
         one.deadline = verdict.deadline;
@@ -170,6 +172,22 @@ fn remember_verdict(round: &Round<'_>, need: &Need, row: Row, verdict: &Partitio
     }
     if !row.accounts() {
         one.window.clear();
+    }
+}
+
+/// Whether what was bad in the last good round goes on, of which a doubtful one says nothing: should nothing be read
+/// after it, that is what was read last.
+fn outlasts_a_doubt(need: &Need, row: Row, one: &PartitionMemory) -> bool {
+    if row.state() != PartitionState::Unconfirmed || row.replaces_memory() {
+        return false;
+    }
+    match one.state {
+        None => false,
+        Some(PartitionState::Gone) => matches!(row, Row::Missing { .. }),
+        Some(PartitionState::Recreated | PartitionState::BeyondEnd) => true,
+        Some(PartitionState::Unverified) if one.latch.is_some() => true,
+        // Of the log start only the one read without a doubt counts.
+        Some(_) => need.offset() < one.earliest,
     }
 }
 
@@ -213,6 +231,7 @@ pub(super) fn blind(
     if let (Blindness::Checkpoint, Some(committed), Some(read)) = (blindness, one.committed, read)
         && one.beyond.is_none()
         && one.missing.is_none()
+        && read.earliest.max(committed) <= read.latest
     {
         verdict.headroom = Some(committed.minus(read.earliest));
         verdict.lost = Some(read.earliest.above(committed));

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::last_sight;
 use super::latches::{advance, healed_by_a_batch, latched};
 use super::memory::{Identity, LatchKind, PartitionMemory, TopicMemory};
 use super::needs::{Need, Origin};
@@ -97,14 +98,15 @@ pub(super) type Finding = (Row, Cow<'static, str>);
 pub(super) fn missing(round: &Round<'_>, need: &Need, one: &mut PartitionMemory) -> Finding {
     let confirmed = advance(&mut one.missing, round.now, round.settings);
     let row = Row::Missing { confirmed };
-    let why = match (one.earliest, one.latest) {
-        (Some(earliest), Some(latest)) => match latest.above(need.offset().unwrap_or(earliest).max(earliest)) {
-            0 => "the broker does not have it; it was caught up at the last sight".into(),
-            unread => format!("the broker does not have it; {unread} offsets were unread at the last sight").into(),
-        },
-        _ => "the broker does not have it, and never had on this cluster: source not matched".into(),
+    let why: Cow<'static, str> = match last_sight::of(need, one).map(|sight| sight.unread) {
+        Some(0) => "the broker does not have it; it was caught up at the last sight".into(),
+        Some(unread) => format!("the broker does not have it; {unread} offsets were unread at the last sight").into(),
+        None => "the broker does not have it, and never had on this cluster: source not matched".into(),
     };
-    (row, why)
+    match &one.latch {
+        Some(latch) if latch.kind == LatchKind::Recreated => (row, format!("{why}; {}", latch.detail).into()),
+        _ => (row, why),
+    }
 }
 
 /// The rows that need the bounds, from earliest above latest on.
@@ -183,6 +185,7 @@ fn heal(
         if *before != now {
             latch.back = None;
         } else if advance(&mut latch.back, round.now, round.settings) {
+            one.back_in_the_old_log(latch.unread);
             return;
         }
     }

@@ -13,7 +13,7 @@ fn check(mut story: World, steps: &[fn(&mut World)], expected: &[PartitionState]
     assert_eq!(seen, expected);
 }
 
-use PartitionState::{Behind, BeyondEnd, CaughtUp, Gone, Recreated, Unconfirmed, Unknown, Unverified};
+use PartitionState::{Behind, BeyondEnd, CaughtUp, Gone, Lost, Recreated, Unconfirmed, Unknown, Unverified};
 
 fn still(_: &mut World) {}
 
@@ -146,6 +146,60 @@ fn the_old_id_coming_back_heals_when_confirmed() {
     story.orders().topic_id = Some(TopicId([1; 16]));
     let states: Vec<_> = (0..3).map(|_| story.look(30).state).collect();
     assert_eq!(states, [Recreated, Recreated, Behind]);
+    nothing_more_is_counted(&mut story);
+}
+
+/// The old topic is back for good, and [100, 200) of it was counted when another stood there.
+#[track_caller]
+fn nothing_more_is_counted(story: &mut World) {
+    for (earliest, state, lost) in [(0, Behind, 0), (150, Lost, 0), (220, Lost, 20)] {
+        let verdict = story.bounds(0, earliest, 300).round(30);
+        assert_eq!(verdict.partitions[&orders(0)].state, state, "{}", verdict.reason);
+        assert_eq!(verdict.topics["orders"].lost_total[&Certainty::Certain], 100 + lost);
+        assert_eq!((kinds(&verdict), verdict.newly_lost.is_empty()), (Vec::new(), lost == 0));
+    }
+}
+
+#[test]
+fn a_person_settles_it_while_the_old_id_is_back() {
+    let mut story = world(100, 0, 200);
+    story.round(30);
+    story.orders().topic_id = Some(TopicId([2; 16]));
+    story.round(30);
+    story.orders().topic_id = Some(TopicId([1; 16]));
+    assert_eq!(story.look(30).state, Recreated, "one round proves nothing");
+    story.memory.acknowledge(Some("orders"), Some(0));
+    nothing_more_is_counted(&mut story);
+}
+
+#[test]
+fn a_batch_heals_while_the_old_id_is_back() {
+    let mut story = world(100, 0, 200);
+    story.round(30);
+    story.orders().topic_id = Some(TopicId([2; 16]));
+    story.round(30);
+    story.orders().topic_id = Some(TopicId([1; 16]));
+    story.now += 30;
+    story.commit(8, &[(0, 150)]);
+    let states: Vec<_> = (0..2).map(|_| story.look(30).state).collect();
+    assert_eq!(states, [Behind; 2]);
+}
+
+#[test]
+fn a_position_in_the_new_topic_says_nothing_of_the_old_one_that_is_back() {
+    let mut story = world(100, 0, 200);
+    story.commit(7, &[(0, 100), (1, 100)]).bounds(1, 0, 200).round(30);
+    story.orders().topic_id = Some(TopicId([2; 16]));
+    story.round(30);
+    story.now += 30;
+    story.commit(8, &[(0, 150)]);
+    let states = |story: &mut World| -> Vec<_> { story.round(30).partitions.values().map(|one| one.state).collect() };
+    assert_eq!(states(&mut story), [Behind, Recreated]);
+    story.orders().topic_id = Some(TopicId([1; 16]));
+    assert_eq!(states(&mut story), [Recreated; 2]);
+    states(&mut story);
+    assert_eq!(states(&mut story), [Recreated, Behind], "the position of partition 1 is the old topic's");
+    assert_eq!(states(&mut story), [Recreated, Behind]);
 }
 
 #[test]
@@ -172,4 +226,33 @@ fn a_partition_that_is_gone_and_settled_is_not_spoken_of_until_it_is_back() {
     assert_eq!((verdict.partitions.len(), verdict.state), (0, QueryState::Idle));
     story.cluster = cluster;
     assert_eq!(story.look(30).state, Behind);
+}
+
+/// Two partitions, where the other ends at `latest`; then the topic is made again with one, until that is confirmed.
+fn made_again_with_fewer(latest: i64) -> World {
+    let mut story = world(100, 0, 200);
+    story.commit(7, &[(0, 100), (1, 100)]).bounds(1, 0, latest).round(30);
+    story.topic("orders", Some(2)).bounds(0, 0, 10);
+    (0..3).for_each(|_| drop(story.round(30)));
+    story
+}
+
+#[test]
+fn a_partition_that_a_topic_made_again_has_no_more_is_gone_with_what_was_unread() {
+    let told = |latest| made_again_with_fewer(latest).round(30).partitions[&orders(1)].clone();
+    let verdict = told(200);
+    assert_eq!((verdict.state, verdict.problems), (Gone, [PartitionProblem::Gone].into()));
+    assert!(verdict.reason.contains("100 offsets were unread at the last sight"), "{}", verdict.reason);
+    assert!(verdict.reason.contains("topic id"), "{}", verdict.reason);
+    let verdict = told(100);
+    assert_eq!((verdict.state, verdict.problems), (Gone, [PartitionProblem::GoneCaughtUp].into()));
+    assert!(verdict.reason.contains("caught up at the last sight"), "{}", verdict.reason);
+}
+
+#[test]
+fn one_word_of_a_person_settles_a_partition_that_went_with_its_topic() {
+    let mut story = made_again_with_fewer(200);
+    story.memory.acknowledge(Some("orders"), None);
+    let states: Vec<_> = story.round(30).partitions.into_iter().map(|(at, one)| (at.partition, one.state)).collect();
+    assert_eq!(states, [(0, Unconfirmed)], "partition 0 is beyond the end of the new log");
 }

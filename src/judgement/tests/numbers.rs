@@ -92,6 +92,40 @@ fn a_checkpoint_that_is_not_read_keeps_headroom_and_loss() {
 }
 
 #[test]
+fn a_checkpoint_that_is_not_read_is_not_held_against_another_log() {
+    let story = |earliest: i64, meanwhile: fn(&mut World)| {
+        told(world(100, earliest, 200), |world| {
+            world.round(30);
+            world.unread_checkpoint();
+            meanwhile(world);
+        })
+    };
+    let unknown = (None, None, None, None, None);
+    check(story(50, |world| _ = world.topic("orders", Some(2)).bounds(0, 5000, 6000)), unknown);
+    check(story(50, |world| _ = world.topic("orders", Some(2)).bounds(0, 0, 6000)), unknown);
+    check(story(50, |world| world.kafka().cluster_id = Some("K2".to_owned())), unknown);
+    check(story(50, |world| _ = world.bounds(0, 300, 260)), unknown);
+    check(story(50, |world| _ = world.bounds(0, 0, 60)), unknown);
+    let lost_before = (None, None, Some(30), None, None);
+    check(story(130, |world| _ = world.topic("orders", Some(2)).bounds(0, 5000, 6000)), lost_before);
+    // An id that is not said contradicts nothing.
+    let unsaid = |world: &mut World| {
+        world.kafka().cluster_id = None;
+        world.topic("orders", None).bounds(0, 60, 260);
+    };
+    check(story(50, unsaid), (Some(40), None, Some(0), None, None));
+    let suspected = told(world(100, 50, 200), |world| {
+        world.orders().topic_id = None;
+        world.partition(0).leader_epoch = Some(4);
+        world.round(30);
+        world.partition(0).leader_epoch = Some(0);
+        assert_eq!(world.look(30).state, PartitionState::Unconfirmed);
+        world.unread_checkpoint();
+    });
+    check(suspected, unknown);
+}
+
+#[test]
 fn a_broker_that_does_not_answer_keeps_a_loss_only() {
     let story = |earliest| {
         told(world(100, earliest, 200), |world| {

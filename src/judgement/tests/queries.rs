@@ -246,6 +246,56 @@ fn a_partition_that_is_missing_for_a_moment_stops_no_clock_and_forgets_no_proof(
     assert_eq!(story.round(30).unread_since, Some(at(0)));
 }
 
+/// Partition 0 after one doubtful round and a blind one: state, lost, possibly lost, problems.
+fn doubted_then_blind(
+    mut story: World,
+    doubt: fn(&mut World),
+) -> (PartitionState, [Option<u64>; 2], Vec<PartitionProblem>) {
+    doubt(&mut story);
+    assert_eq!(story.look(30).state, PartitionState::Unconfirmed);
+    let verdict = story.unread_cluster().look(30);
+    (verdict.state, [verdict.lost, verdict.possibly_lost], verdict.problems.into_iter().collect())
+}
+
+#[test]
+fn a_doubt_before_a_blind_round_ends_nothing() {
+    let doubts: [fn(&mut World); 2] =
+        [|world| world.orders().partitions.clear(), |world| _ = world.bounds(0, 300, 200)];
+    for doubt in doubts {
+        let lost = told(world(100, 130, 200), |world| drop(world.round(30)));
+        let expected = (PartitionState::Lost, [Some(30), None], vec![PartitionProblem::Lost]);
+        assert_eq!(doubted_then_blind(lost, doubt), expected);
+        let recreated = told(world(100, 0, 200), |world| {
+            world.round(30);
+            world.orders().topic_id = Some(TopicId([2; 16]));
+            world.round(30);
+        });
+        let expected = (PartitionState::Recreated, [None; 2], vec![PartitionProblem::Recreated]);
+        assert_eq!(doubted_then_blind(recreated, doubt), expected);
+        let beyond = told(world(100, 0, 60), |world| (0..3).for_each(|_| drop(world.round(30))));
+        let expected = (PartitionState::BeyondEnd, [None; 2], vec![PartitionProblem::BeyondEnd]);
+        assert_eq!(doubted_then_blind(beyond, doubt), expected);
+        let possibly = told(world(100, 130, 200), |world| drop(world.open(8, 0, &[(0, 150)]).round(30)));
+        let (_, numbers, problems) = doubted_then_blind(possibly, doubt);
+        assert_eq!(numbers, [None, Some(30)]);
+        assert!(problems.contains(&PartitionProblem::PossiblyLost));
+    }
+}
+
+#[test]
+fn what_ended_in_a_doubtful_round_is_over() {
+    let lost = told(world(100, 130, 200), |world| drop(world.round(30)));
+    let passed = |world: &mut World| _ = world.commit(8, &[(0, 150)]).bounds(0, 300, 200);
+    assert_eq!(doubted_then_blind(lost, passed).0, PartitionState::Unknown);
+    let gone = told(world(100, 0, 200), |world| {
+        world.round(30);
+        world.orders().partitions.clear();
+        (0..3).for_each(|_| drop(world.round(30)));
+    });
+    let back = |world: &mut World| _ = world.bounds(0, 300, 200);
+    assert_eq!(doubted_then_blind(gone, back).0, PartitionState::Unknown);
+}
+
 #[test]
 fn ten_thousand_partitions_are_judged_in_one_go() {
     let mut story = world(100, 0, 200);

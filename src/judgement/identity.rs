@@ -126,6 +126,7 @@ fn skipped(round: &Round<'_>, cluster: &ClusterReading) -> u64 {
 
 fn heal_mismatch(round: &Round<'_>, cluster: &ClusterReading, memory: &mut QueryMemory, notes: &mut Notes) {
     let Some(mut latch) = memory.mismatch.take() else { return };
+    latch.set_back(round.now);
     let back = match &latch.before {
         Some(Identity::Cluster(before)) => cluster.cluster_id.as_ref().map(|now| now == before),
         Some(Identity::Topics(before)) => {

@@ -35,6 +35,13 @@ pub(super) struct Healing {
     pub committed: Option<BatchTimes>,
 }
 
+impl Latch {
+    /// Our clock ran ahead when it was set, and is right again: no batch could heal it until that time came.
+    pub(super) fn set_back(&mut self, now: Moment) {
+        self.set_at = self.set_at.min(now);
+    }
+}
+
 /// Whether the newest committed batch was planned after the latch was set. Its time tells; where the store knows no
 /// times, a number above all that had been planned then.
 pub(super) fn planned_later(latch: &Latch, healing: Healing) -> bool {

@@ -181,6 +181,7 @@ fn heal(
     notes: &mut Notes,
 ) {
     let Some(mut latch) = one.latch.take() else { return };
+    latch.set_back(round.now);
     if let (Some(Identity::Topic(before)), Some(now)) = (&latch.before, topic.id) {
         if *before != now {
             latch.back = None;

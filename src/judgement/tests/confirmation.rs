@@ -104,6 +104,19 @@ fn a_batch_planned_before_the_latch_does_not_heal() {
 }
 
 #[test]
+fn a_latch_that_was_set_while_our_clock_ran_ahead_heals_once_it_is_right() {
+    let mut story = world(100, 0, 200);
+    story.round(30);
+    story.orders().topic_id = Some(TopicId([2; 16]));
+    assert_eq!(story.look(86_400).state, Recreated);
+    story.now = 60;
+    assert_eq!(story.look(0).state, Recreated);
+    story.now = 92;
+    story.commit(8, &[(0, 150)]);
+    assert_eq!(story.look(0).state, Behind);
+}
+
+#[test]
 fn without_file_times_the_number_of_the_batch_tells_what_was_planned_later() {
     let mut story = world(100, 0, 200);
     story.round(30);

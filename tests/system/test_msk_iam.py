@@ -6,17 +6,15 @@ from pathlib import Path
 import pytest
 
 from . import brinkwatch
-from .brinkwatch import Config
+from .logged_in import SOON, failures, judged, logging_in, ten_records
 from .msk import REGION, MskBroker
 from .ports import free_port
-from .test_security import watch
 from .waiting import eventually, wait_until
 from .written import checkpoint
 
 # Holds what has to be encoded on its way into the token and into what is signed.
 SECRET = "wJalrXUtnFEMI/K7MDENG+bPxRfiCY~EXAMPLE"
 SESSION = "IQoJb3JpZ2luX2VjE//a+b==~*'(x) y"
-SOON = 12
 
 
 @pytest.fixture(scope="module")
@@ -31,29 +29,13 @@ def msk(tmp_path_factory):
 @pytest.fixture
 def orders(msk, topic):
     """A topic with ten records, of which a query has read four."""
-    msk.create_topic(topic)
-    msk.produce(topic, 10)
-    return topic
+    return ten_records(msk, topic)
 
 
 @pytest.fixture
 def config(msk, orders, tmp_path):
-    config = Config(tmp_path / "brinkwatch", "", values={"poll_interval": "2s"})
-    config.values["clusters"].clear()
     sasl = {"mechanism": "AWS_MSK_IAM", "aws_region": REGION}
-    watch(config, msk, "main", "LOGIN", orders, tls={"enabled": False}, sasl=sasl)
-    return config
-
-
-def judged(daemon, topic: str):
-    metrics = daemon.metrics()
-    assert metrics.value("cluster_up", kafka_cluster="main") == 1, daemon.process.tail()
-    assert metrics.value("lag_offsets", query="main", topic=topic, partition=0) == 6
-    return metrics
-
-
-def failures(daemon) -> float:
-    return sum(value for _, value in daemon.metrics().all("cluster_poll_failures_total"))
+    return logging_in(tmp_path / "brinkwatch", msk, orders, sasl=sasl)
 
 
 @pytest.mark.parametrize("session", [None, SESSION], ids=["key", "session"])

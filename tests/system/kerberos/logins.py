@@ -9,15 +9,13 @@ import pytest
 
 from .. import brinkwatch
 from ..brinkwatch import Config
+from ..logged_in import SOON, failures, judged, logging_in, ten_records
 from ..ports import free_port
 from ..rights import LoginBroker
-from ..test_security import watch
 from ..waiting import eventually, wait_until
 from ..written import checkpoint
 from .kdc import REALM, Kdc
 
-# "Within seconds": of a round that may take thirteen.
-SOON = 12
 MODULE = "com.sun.security.auth.module.Krb5LoginModule"
 
 
@@ -52,9 +50,7 @@ def broker(kdc, tmp_path_factory):
 @pytest.fixture
 def orders(broker, topic):
     """A topic with ten records, of which a query has read four."""
-    broker.create_topic(topic)
-    broker.produce(topic, 10)
-    return topic
+    return ten_records(broker, topic)
 
 
 @pytest.fixture
@@ -75,23 +71,8 @@ def variables(keytab) -> dict[str, str]:
     return {"KRB5_CLIENT_KTNAME": str(keytab), "KRB5CCNAME": "MEMORY:brinkwatch", "PATH": "/nowhere"}
 
 
-def logging_in(folder, broker, topic: str, librdkafka: dict) -> Config:
-    config = Config(folder, "", values={"poll_interval": "2s"})
-    config.values["clusters"].clear()
-    tables = {"tls": {"enabled": False}, "sasl": {"mechanism": "GSSAPI"}, "librdkafka": librdkafka}
-    watch(config, broker, "main", "LOGIN", topic, **tables)
-    return config
-
-
-def judged(daemon, topic: str):
-    metrics = daemon.metrics()
-    assert metrics.value("cluster_up", kafka_cluster="main") == 1, daemon.process.tail()
-    assert metrics.value("lag_offsets", query="main", topic=topic, partition=0) == 6
-    return metrics
-
-
-def failures(daemon) -> float:
-    return sum(value for _, value in daemon.metrics().all("cluster_poll_failures_total"))
+def by_kerberos(folder, broker, topic: str, librdkafka: dict) -> Config:
+    return logging_in(folder, broker, topic, sasl={"mechanism": "GSSAPI"}, librdkafka=librdkafka)
 
 
 @pytest.mark.parametrize("way", ["kinit", "variable"])
@@ -101,7 +82,7 @@ def test_a_keytab_logs_in_with_the_rights_of_its_principal(kdc, broker, orders, 
     keytab = kdc.keytab(user, tmp_path / "keytab")
     hidden = broker.create_topic(f"{orders}-hidden")
     broker.grant(user, orders, "DESCRIBE", "DESCRIBE_CONFIGS")
-    config = logging_in(tmp_path / way, broker, orders, by_kinit(keytab, user) if way == "kinit" else BY_VARIABLE)
+    config = by_kerberos(tmp_path / way, broker, orders, by_kinit(keytab, user) if way == "kinit" else BY_VARIABLE)
     config.query("hidden", checkpoint(tmp_path / "hidden", {hidden: {0: 0}}), cluster="main")
     env = {**kdc.env, **(cache if way == "kinit" else variables(keytab))}
     daemon = serve(config, env=env)
@@ -162,7 +143,7 @@ def test_each_way_to_be_wrong_is_told_as_what_it_is(kdc, broker, orders, tmp_pat
     }
     wrong = []
     for name, (librdkafka, variables_of, reason, words) in cases.items():
-        config = logging_in(tmp_path / name, broker, orders, librdkafka)
+        config = by_kerberos(tmp_path / name, broker, orders, librdkafka)
         env = {**kdc.env, "KRB5CCNAME": f"FILE:{tmp_path}/{name}.tickets", **variables_of}
         daemon = serve(config, env=env)
 
@@ -187,7 +168,7 @@ def test_a_keytab_is_replaced_without_a_restart(kdc, broker, orders, tmp_path, s
     keytab = kdc.keytab("rosa", tmp_path / "keytab")
     broker.grant("rosa", orders, "DESCRIBE", "DESCRIBE_CONFIGS")
     librdkafka = {**by_kinit(keytab, "rosa"), "sasl_kerberos_min_time_before_relogin": "3000"}
-    daemon = serve(logging_in(tmp_path / "b", broker, orders, librdkafka), env={**kdc.env, **cache})
+    daemon = serve(by_kerberos(tmp_path / "b", broker, orders, librdkafka), env={**kdc.env, **cache})
     eventually(lambda: judged(daemon, orders))
     newer = kdc.keytab("rosa", tmp_path / "newer")
     # The old keys are good for nothing any more, and the ticket ends.
@@ -209,7 +190,7 @@ def test_tickets_end_and_polls_go_on(kdc, broker, orders, tmp_path, serve, cache
     by_command = {**by_kinit(keytab, user), "sasl_kerberos_min_time_before_relogin": "3000"}
     env = {**kdc.env, **(cache if way == "kinit" else variables(keytab)), "KRB5_CONFIG": str(own)}
     librdkafka = by_command if way == "kinit" else BY_VARIABLE
-    daemon = serve(logging_in(tmp_path / "b", broker, orders, librdkafka), env=env)
+    daemon = serve(by_kerberos(tmp_path / "b", broker, orders, librdkafka), env=env)
     eventually(lambda: judged(daemon, orders))
     failed = failures(daemon)
     begun = kdc.granted(user, f"krbtgt/{REALM}@{REALM}")

@@ -10,7 +10,10 @@ use crate::retention::PartitionReading;
 pub(super) fn advance(doubt: &mut Option<Doubt>, now: Moment, settings: &QuerySettings) -> bool {
     let seen = match *doubt {
         // No further than is asked for: a doubt that stands for days would be news in every round.
-        Some(known) => Doubt { rounds: known.rounds.saturating_add(1).min(settings.confirm_polls), ..known },
+        // Nor since a time to come: our clock ran ahead then, and is right again.
+        Some(known) => {
+            Doubt { since: known.since.min(now), rounds: known.rounds.saturating_add(1).min(settings.confirm_polls) }
+        }
         None => Doubt { since: now, rounds: 1 },
     };
     *doubt = Some(seen);

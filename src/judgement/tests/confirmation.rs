@@ -104,6 +104,15 @@ fn a_batch_planned_before_the_latch_does_not_heal() {
 }
 
 #[test]
+fn a_doubt_that_began_while_our_clock_ran_ahead_is_confirmed_once_it_is_right() {
+    let mut story = world(300, 0, 200);
+    assert_eq!(story.look(86_400).state, Unconfirmed);
+    story.now = 60;
+    let states: Vec<_> = [0, 30, 30].map(|later| story.look(later).state).to_vec();
+    assert_eq!(states, [Unconfirmed, Unconfirmed, BeyondEnd]);
+}
+
+#[test]
 fn a_latch_that_was_set_while_our_clock_ran_ahead_heals_once_it_is_right() {
     let mut story = world(100, 0, 200);
     story.round(30);

@@ -1,7 +1,6 @@
 //! What only a second look at the checkpoint settles: the query may have moved on between the two reads.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::measures::{Offset, TopicName, TopicPartition, Unread};
 use crate::retention::{ClusterReading, TopicId, TopicSight};
@@ -36,8 +35,8 @@ impl Doubts {
         self.below.insert(at, Below { needed, earliest });
     }
 
-    /// Without those that an earlier round had already: this round's first look at the checkpoint came after the
-    /// broker had said it, and so was a second one.
+    /// Without those that the round before had already: the broker had said it before this round's first look at the
+    /// checkpoint, which so was a second one.
     #[must_use]
     pub fn since(mut self, before: &Self) -> Self {
         self.below.retain(|at, now| before.below.get(at).is_none_or(|known| now.needed >= known.earliest));
@@ -46,19 +45,28 @@ impl Doubts {
         self
     }
 
-    /// The cluster as the query is to see it while nothing settles them: of what is doubted nothing was read.
+    /// Whether nothing is in doubt.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.below.is_empty() && self.topics.is_empty() && self.cluster.is_none()
+    }
+
+    /// The cluster as a query of these topics is to see it while nothing settles them: of what is doubted nothing was
+    /// read.
     ///
     /// # Errors
     ///
     /// All of the cluster is doubted.
-    pub fn hide<'a>(&self, cluster: &'a ClusterReading, why: &Unread) -> Result<Cow<'a, ClusterReading>, Unread> {
+    pub fn hide(
+        &self,
+        cluster: &ClusterReading,
+        topics: &BTreeSet<TopicName>,
+        why: &Unread,
+    ) -> Result<ClusterReading, Unread> {
         if self.cluster.is_some() {
             return Err(why.clone());
         }
-        if self.below.is_empty() && self.topics.is_empty() {
-            return Ok(Cow::Borrowed(cluster));
-        }
-        let mut cluster = cluster.clone();
+        let mut cluster = cluster.only(topics);
         for name in self.topics.keys() {
             cluster.topics.insert(TopicName::clone(name), TopicSight::Unread(why.clone()));
         }
@@ -67,6 +75,6 @@ impl Doubts {
                 topic.partitions.insert(at.partition, Err(why.clone()));
             }
         }
-        Ok(Cow::Owned(cluster))
+        Ok(cluster)
     }
 }

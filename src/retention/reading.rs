@@ -40,6 +40,24 @@ pub struct ClusterReading {
     pub abilities: Abilities,
 }
 
+impl ClusterReading {
+    /// What of it concerns these topics.
+    #[must_use]
+    pub fn only(&self, topics: &BTreeSet<TopicName>) -> Self {
+        let named = topics.iter().filter_map(|name| Some((TopicName::clone(name), self.topics.get(name)?.clone())));
+        let ages = self.ages.iter().filter(|((at, _), _)| topics.contains(&at.topic));
+        let unproved = self.unproved.iter().filter(|(at, _)| topics.contains(&at.topic));
+        Self {
+            cluster_id: self.cluster_id.clone(),
+            topics: named.collect(),
+            ages: ages.map(|(asked, age)| (asked.clone(), *age)).collect(),
+            unproved: unproved.map(|(at, why)| (at.clone(), *why)).collect(),
+            missing_rights: self.missing_rights.clone(),
+            abilities: self.abilities.clone(),
+        }
+    }
+}
+
 /// A right that a reader needs on each topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Right {

@@ -83,11 +83,14 @@ pub(super) fn unsettled(
     let before = std::mem::take(&mut state.doubts);
     let nothing = Doubts::default();
     let mut unsettled = Unsettled::new();
-    for (at, asked) in asked.iter().filter(|(_, asked)| asked.doubts != nothing) {
+    for (at, asked) in asked.iter().filter(|(_, asked)| !asked.doubts.is_empty()) {
         let name = &target.queries[*at].name;
         state.doubts.insert(name.clone(), asked.doubts.clone());
         let Some(unread) = failed.get(at) else { continue };
         let left = asked.doubts.clone().since(before.get(name).unwrap_or(&nothing));
+        if left.is_empty() {
+            continue;
+        }
         let why = Unread::new(unread.reason, format!("no second look at the checkpoint: {}", unread.detail));
         tracing::debug!(query = name, reason = %why.reason, error = %why.detail, "a doubt is not settled in this round");
         unsettled.insert(*at, (left, why));

@@ -125,16 +125,12 @@ fn judge_all(
     let mut verdicts = Vec::with_capacity(target.queries.len());
     let mut found = Vec::new();
     for (at, (query, poll)) in target.queries.iter().zip(checkpoints).enumerate() {
-        let hidden = unsettled.get(&at).zip(cluster.as_ref().ok());
-        let own = hidden.map(|((doubts, why), cluster)| doubts.hide(cluster, why));
-        let seen = match &own {
-            Some(own) => own.as_deref(),
-            None => cluster.as_ref(),
-        };
+        let doubted = unsettled.get(&at).zip(cluster.as_ref().ok()).zip(state.topics.get(&query.name));
+        let own = doubted.map(|(((doubts, why), cluster), topics)| doubts.hide(cluster, topics, why));
         let sighting = Sighting {
             now,
             checkpoint: poll.outcome.as_ref(),
-            cluster: seen,
+            cluster: own.as_ref().unwrap_or(cluster).as_ref(),
             history: histories.get(&at).map_or(&[], Vec::as_slice),
             superseded: query.superseded,
         };

@@ -74,6 +74,14 @@ pub struct Policy {
     pub size: Limit<u64>,
 }
 
+impl Policy {
+    /// Whether so many seconds are what `retention.ms` says, and not what was seen of a log that size cuts.
+    #[must_use]
+    pub fn is_set_to(&self, seconds: f64) -> bool {
+        matches!(self.time, Limit::At(limit) if (limit.as_secs_f64() - seconds).abs() < 0.001)
+    }
+}
+
 /// Which limit decides when records go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Ruling {

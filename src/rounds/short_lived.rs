@@ -10,7 +10,7 @@ use super::state::ClusterState;
 use super::targets::ClusterTarget;
 use crate::judgement::QueryVerdict;
 use crate::measures::TopicName;
-use crate::retention::{ClusterReading, Limit, Policy, TopicSight, enough_to_watch};
+use crate::retention::{ClusterReading, Policy, TopicSight, enough_to_watch};
 
 /// A log that size cuts fills now faster and now slower: what was named is over only when it lasts for so many times
 /// what is asked.
@@ -31,11 +31,11 @@ pub(super) fn tell(
     reading: &ClusterReading,
     verdicts: &[QueryVerdict],
 ) {
-    let watched: BTreeSet<&TopicName> = state.topics.values().flatten().collect();
-    state.short_lived.retain(|topic| watched.contains(topic));
-    let (new, over) = changes(&mut state.short_lived, &kept(reading, verdicts), target.poll_interval);
-    let kafka_cluster = target.name.as_str();
-    let ten_polls = humantime::format_duration(enough_to_watch(target.poll_interval));
+    let ClusterState { topics, short_lived, .. } = state;
+    short_lived.retain(|topic| topics.values().any(|watched| watched.contains(topic)));
+    let enough = enough_to_watch(target.poll_interval);
+    let (new, over) = changes(short_lived, &kept(reading, verdicts, short_lived, enough), enough);
+    let (kafka_cluster, ten_polls) = (target.name.as_str(), humantime::format_duration(enough));
     if let Some(topics) = listed(&new.iter().map(String::as_str).collect::<Vec<_>>()) {
         warn!(
             kafka_cluster, topics, %ten_polls,
@@ -48,16 +48,23 @@ pub(super) fn tell(
     }
 }
 
-/// Topics of which it is known. Where queries have seen different things, the shorter one counts.
-fn kept(reading: &ClusterReading, verdicts: &[QueryVerdict]) -> BTreeMap<TopicName, Kept> {
+/// Topics of which there may be something to tell: those that keep records for less than `enough`, and those that did.
+/// Where queries have seen different things, the shorter one counts.
+fn kept(
+    reading: &ClusterReading,
+    verdicts: &[QueryVerdict],
+    named: &BTreeSet<TopicName>,
+    enough: Duration,
+) -> BTreeMap<TopicName, Kept> {
     let mut all: BTreeMap<TopicName, Kept> = BTreeMap::new();
     for (name, topic) in verdicts.iter().flat_map(|verdict| &verdict.topics) {
         let (Some(seconds), Some(TopicSight::Seen(seen))) = (topic.retention_seconds, reading.topics.get(name)) else {
             continue;
         };
-        let set = Policy::of(seen.limits.as_ref()).time;
-        let is_set = |limit: Duration| (limit.as_secs_f64() - seconds).abs() < 0.001;
-        let is_observed = seconds.is_finite() && !matches!(set, Limit::At(limit) if is_set(limit));
+        if seconds >= enough.as_secs_f64() && !named.contains(name) {
+            continue;
+        }
+        let is_observed = seconds.is_finite() && !Policy::of(seen.limits.as_ref()).is_set_to(seconds);
         let kept = Kept { seconds, is_observed };
         let shorter = all.entry(TopicName::clone(name)).or_insert(kept);
         if kept.seconds < shorter.seconds {
@@ -72,9 +79,9 @@ fn kept(reading: &ClusterReading, verdicts: &[QueryVerdict]) -> BTreeMap<TopicNa
 fn changes(
     named: &mut BTreeSet<TopicName>,
     kept: &BTreeMap<TopicName, Kept>,
-    poll_interval: Duration,
+    enough: Duration,
 ) -> (Vec<String>, Vec<String>) {
-    let enough = enough_to_watch(poll_interval).as_secs_f64();
+    let enough = enough.as_secs_f64();
     let (mut new, mut over) = (Vec::new(), Vec::new());
     for (topic, kept) in kept {
         let was = named.contains(topic);
@@ -106,7 +113,7 @@ mod tests {
                 (TopicName::from(*name), Kept { seconds: *seconds, is_observed: *is_observed })
             };
             let kept: BTreeMap<TopicName, Kept> = topics.iter().map(kept).collect();
-            let told = changes(&mut named, &kept, Duration::from_secs(polls));
+            let told = changes(&mut named, &kept, enough_to_watch(Duration::from_secs(polls)));
             assert_eq!(
                 told,
                 (new.iter().map(ToString::to_string).collect(), over.iter().map(ToString::to_string).collect())

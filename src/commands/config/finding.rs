@@ -96,7 +96,7 @@ impl Topic<'_> {
                 "only its size limits the topic, and how long that lasts shows while it is watched; to reckon it:";
             return (Grade::Unsure, format!("{what} brinkwatch size {}", self.query));
         };
-        let rules_by_time = matches!(policy.time, Limit::At(limit) if (limit.as_secs_f64() - kept).abs() < 0.001);
+        let rules_by_time = policy.is_set_to(kept);
         let short = self.demand.unmet(kept);
         if !short.is_empty() {
             return (Grade::Wrong, self.too_short(kept, &short, rules_by_time));

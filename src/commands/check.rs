@@ -2,7 +2,6 @@
 
 mod answer;
 mod json;
-pub(super) mod remembered;
 mod table;
 
 use std::io::{self, Write};
@@ -15,6 +14,7 @@ use super::config::ConfigSource;
 use super::ledger;
 use super::look::{again, look};
 use super::output::OutputFormat;
+use super::remembered;
 use super::targets::{Asked, ByHand};
 use crate::process::exit_code::ExitCode;
 

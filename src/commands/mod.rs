@@ -11,6 +11,7 @@ mod look;
 pub mod metrics;
 pub mod output;
 pub mod record;
+mod remembered;
 pub mod replay;
 pub mod rules;
 pub mod run;

@@ -10,7 +10,7 @@ use crate::rounds::{ClusterState, ClusterTarget};
 ///
 /// # Errors
 /// When that cannot be told.
-pub(in crate::commands) async fn state(place: Option<&Place>, target: &ClusterTarget) -> anyhow::Result<ClusterState> {
+pub(super) async fn state(place: Option<&Place>, target: &ClusterTarget) -> anyhow::Result<ClusterState> {
     let Some(place) = place else { return Ok(ClusterState::default()) };
     match memories(place, &target.name).await {
         Ok(mut memories) => {

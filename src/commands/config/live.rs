@@ -7,11 +7,9 @@ use std::time::Duration;
 use anyhow::Context;
 
 use super::finding::{Grade, Topic};
-use crate::commands::Ended;
-use crate::commands::check::remembered;
-use crate::commands::ledger;
 use crate::commands::look::{hurry, look};
 use crate::commands::output::{Align, Rows};
+use crate::commands::{Ended, ledger, remembered};
 use crate::config::Config;
 use crate::daemon::{LookedThrough, cluster_targets, with_found};
 use crate::judgement::{QueryState, QueryVerdict};

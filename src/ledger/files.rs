@@ -9,8 +9,8 @@ use std::time::SystemTime;
 
 use super::place::FILE_NAME;
 
-/// What SQLite keeps beside a file that is open.
-const BESIDE: [&str; 2] = ["brinkwatch.sqlite-wal", "brinkwatch.sqlite-shm"];
+/// What SQLite keeps beside a file that is open, under its name with these ends.
+const BESIDE: [&str; 2] = ["-wal", "-shm"];
 
 /// Device and number of a file. The number of one that is open is given to no other.
 type Identity = (u64, u64);
@@ -36,7 +36,7 @@ impl Files {
     /// Once it is open, and so is there.
     pub(super) fn opened(mut self) -> Self {
         self.opened = self.opened.or_else(|| look(&self.file).as_ref().map(identity));
-        let beside = BESIDE.map(|name| self.file.with_file_name(name));
+        let beside = BESIDE.map(|end| self.file.with_file_name(format!("{FILE_NAME}{end}")));
         self.beside = beside.into_iter().filter_map(|path| Some((path.clone(), born(&look(&path)?)))).collect();
         self
     }

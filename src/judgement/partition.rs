@@ -80,6 +80,7 @@ pub(super) fn judge(
 ) -> PartitionVerdict {
     let (row, reason) = match (bounds, around.other_cluster) {
         (Bounds::Unread(unread), _) => {
+            pass(need, one);
             keep_position(need, one);
             return blind(Blindness::Bounds, Cow::Owned(unread.to_string()), None, one);
         }
@@ -126,6 +127,29 @@ pub(super) struct Around<'a> {
     pub unproved: Option<Unproved>,
     /// Why the query is held to read another cluster.
     pub other_cluster: Option<&'a str>,
+}
+
+/// Takes along what the query passed since the log was last read: of what was gone then, only what lies behind the
+/// position is still missed. The log start only rises, so that much is.
+fn pass(need: &Need, one: &mut PartitionMemory) {
+    let gone = one.lost.unwrap_or(0).saturating_add(one.possibly_lost.unwrap_or(0));
+    let (Some(needed), Some(earliest)) = (need.offset(), one.earliest) else { return };
+    if gone == 0 || one.committed == need.committed {
+        return;
+    }
+    let missed = earliest.above(needed);
+    // The open batch might read the lower part.
+    let certainly = if one.possibly_lost.unwrap_or(0) > 0 { one.lost.unwrap_or(0).min(missed) } else { missed };
+    let possibly = missed - certainly;
+    (one.lost, one.possibly_lost) = (Some(certainly), Some(possibly));
+    for (left, problem) in [(certainly, PartitionProblem::Lost), (possibly, PartitionProblem::PossiblyLost)] {
+        if left == 0 {
+            one.problems.remove(&problem);
+        }
+    }
+    if missed == 0 && one.state == Some(PartitionState::Lost) {
+        one.state = Some(PartitionState::Unknown);
+    }
 }
 
 fn keep_position(need: &Need, one: &mut PartitionMemory) {

@@ -47,6 +47,7 @@ pub fn questions(
             questions.reread_checkpoint = true;
             questions.doubts.of_topic(name, id);
         }
+        let same = !other_cluster && reading.topic_id.is_none_or(|now| known == Some(now));
         let doubtful = !other_cluster && needs_testing(topic, reading);
         let policy = Policy::of(reading.limits.as_ref());
         for (number, read) in &reading.partitions {
@@ -58,15 +59,24 @@ pub fn questions(
                 None if need.origin == Origin::BrokerOnly && settings.subscribe.reads_new_partitions() => read.earliest,
                 None => continue,
             };
-            if needed < read.earliest || needed > read.latest {
+            let one = topic.and_then(|topic| topic.partitions.get(number));
+            if needed > read.latest {
                 questions.reread_checkpoint = true;
                 questions.latest_again.push(at());
-                if needed < read.earliest {
+                continue;
+            }
+            if needed < read.earliest {
+                // Where the broker had said so before the checkpoint was read, this look was a second one.
+                let known = one.and_then(|one| one.earliest).filter(|_| same);
+                if known.is_none_or(|known| needed >= known) {
                     questions.doubts.of_position(at(), needed, read.earliest);
+                }
+                if known != Some(read.earliest) {
+                    questions.reread_checkpoint = true;
+                    questions.latest_again.push(at());
                 }
                 continue;
             }
-            let one = topic.and_then(|topic| topic.partitions.get(number));
             history.for_loss(one, needed, read, policy);
             if doubtful {
                 history.for_suspicion(needed, read);

@@ -144,9 +144,17 @@ fn what_is_worth_asking() {
     let healthy = ask(&seen(world(100, 0, 200)));
     assert_eq!(healthy, Questions { ages: vec![(orders(0), offset(100))], ..Questions::default() });
     assert_eq!(ask(&seen(world(200, 0, 200))), Questions::default());
-    let below = ask(&seen(world(100, 130, 200)));
+    let mut lost = seen(world(100, 0, 200));
+    let below = ask(lost.bounds(0, 130, 200));
     assert_ne!(below.doubts, Doubts::default());
     assert_eq!((below.reread_checkpoint, &below.latest_again[..]), (true, &[orders(0)][..]));
+    lost.round(30);
+    assert_eq!(ask(&lost), Questions::default(), "what was said before is not asked again");
+    let more = ask(lost.bounds(0, 150, 200));
+    assert_eq!((more.reread_checkpoint, more.doubts), (true, Doubts::default()), "how much more is, but not whether");
+    let mut passed = seen(world(100, 130, 200));
+    let passed = ask(passed.commit(8, &[(0, 140)]).bounds(0, 150, 200));
+    assert_ne!(passed.doubts, Doubts::default(), "another loss is another doubt");
     let first = ask(&world(100, 0, 200));
     assert_eq!(first.history, []);
     let mut recreated = seen(world(200, 0, 200));

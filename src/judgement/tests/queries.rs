@@ -297,6 +297,35 @@ fn what_ended_in_a_doubtful_round_is_over() {
 }
 
 #[test]
+fn what_the_query_passed_while_its_log_was_not_read_is_no_longer_missed() {
+    use PartitionProblem::{Lost, PossiblyLost, Unknown};
+    let both = |world: &mut World| drop(world.open(8, 0, &[(0, 150)]).bounds(0, 170, 200).round(30));
+    let possibly = |world: &mut World| drop(world.open(8, 0, &[(0, 150)]).round(30));
+    let certainly = |world: &mut World| drop(world.round(30));
+    let both = told(world(100, 130, 200), both);
+    let possibly = told(world(100, 130, 200), possibly);
+    let certainly = told(world(100, 130, 200), certainly);
+    type Numbers = [Option<u64>; 2];
+    let cases: [(&World, i64, Numbers, &[PartitionProblem]); 9] = [
+        (&certainly, 100, [Some(30), None], &[Lost]),
+        (&certainly, 120, [Some(10), None], &[Lost]),
+        (&certainly, 90, [Some(40), None], &[Lost]),
+        (&certainly, 130, [None, None], &[Unknown]),
+        (&possibly, 120, [None, Some(10)], &[Unknown, PossiblyLost]),
+        (&possibly, 150, [None, None], &[Unknown]),
+        (&both, 140, [Some(20), Some(10)], &[Lost, PossiblyLost]),
+        (&both, 150, [Some(20), None], &[Lost]),
+        (&both, 160, [Some(10), None], &[Lost]),
+    ];
+    for (story, position, numbers, problems) in cases {
+        let mut story = story.clone();
+        let verdict = story.commit(9, &[(0, position)]).unread_cluster().look(30);
+        assert_eq!([verdict.lost, verdict.possibly_lost], numbers, "at {position}");
+        assert_eq!(verdict.problems, problems.iter().copied().collect(), "at {position}");
+    }
+}
+
+#[test]
 fn ten_thousand_partitions_are_judged_in_one_go() {
     let mut story = world(100, 0, 200);
     let positions: Vec<_> = (0..10_000).map(|partition| (partition, 100)).collect();

@@ -78,6 +78,19 @@ def test_what_is_true_passes():
     assert found({}) == set()
 
 
+def test_of_more_partitions_than_are_told_only_problems_are():
+    numbers = {series: None for series in TRUE if PLACE in series}
+    problem = {f'partition_problem{{{PLACE},problem="unknown"}}': 1}
+    dropped = {f"query_series_dropped{{{OF}}}": 60_000}
+    state = {
+        f'query_topic_partitions{{{OF},topic="orders",state="behind"}}': 0,
+        f'query_topic_partitions{{{OF},topic="orders",state="unknown"}}': 1,
+        f'query_condition{{{OF},condition="unknown"}}': 1,
+    }
+    assert found(numbers | problem | state | dropped) == set()
+    assert "committed_offset" in found(numbers | problem | state)
+
+
 LIES = {
     "a committed offset that never was": ({f"committed_offset{{{PLACE}}}": 61}, "committed_offset"),
     "a batch that never was": ({f"query_newest_committed_batch{{{OF}}}": 4}, "query_newest_committed_batch"),

@@ -148,6 +148,10 @@ class Checker:
         if up and readable and "superseded" not in said.hot("query_state", *of):
             self.check_checkpoint(said, of, readable)
         parts = self.parts(said, query, one.cluster)
+        if said.one("query_series_dropped", *of):
+            # Too many partitions to tell each: their problems are told, and no number beside them.
+            self.undecided += len(parts)
+            parts = []
         for part in parts:
             self.check_position(said, one, part, readable if up else None)
             if one.up:

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::{Checks, at_least_a_second, table_name, three_times};
 use crate::config::key::Key;
 use crate::config::secret::{BothTwins, Secret, SecretSource};
-use crate::config::security::{decided, security};
+use crate::config::security::{Mechanism, decided, security};
 use crate::config::valid::{Cluster, Property, RetentionOverride};
 use crate::config::written::WrittenCluster;
 
@@ -24,7 +24,40 @@ pub(super) fn clusters(
         let table = Key::of(&["clusters", &name]);
         clusters.insert(name, cluster(&table, written, poll_interval, stale_after, checks));
     }
+    one_principal(&clusters, checks);
     clusters
+}
+
+/// The tickets that `kinit` gets belong to the process: of two principals each cluster would get whichever came last.
+fn one_principal(clusters: &BTreeMap<String, Cluster>, checks: &mut Checks) {
+    let with_kinit = clusters.iter().filter_map(|(name, cluster)| Some((name, principal(cluster)?)));
+    let mut known: Option<(&String, &str)> = None;
+    for (name, principal) in with_kinit {
+        let (first, one) = *known.get_or_insert((name, principal));
+        if one != principal {
+            let key = Key::of(&["clusters", name, "librdkafka", &written_name(PRINCIPAL)]);
+            let problem = format!(
+                "is another one than {one:?} of clusters.{first}: tickets belong to the process; run one brinkwatch for each principal"
+            );
+            checks.report(key, problem);
+        }
+    }
+}
+
+const PRINCIPAL: &str = "sasl.kerberos.principal";
+/// librdkafka's own.
+const USUAL_PRINCIPAL: &str = "kafkaclient";
+
+/// Whom `kinit` gets tickets for; `None` where it is not run.
+fn principal(cluster: &Cluster) -> Option<&str> {
+    let plain = |property| match cluster.librdkafka.get(property) {
+        Some(Property::Plain(value)) => Some(value.as_str()),
+        _ => None,
+    };
+    let by_table = cluster.sasl.as_ref().map(|sasl| sasl.mechanism.label());
+    let mechanism = by_table.or_else(|| plain("sasl.mechanism")).or_else(|| plain("sasl.mechanisms"));
+    let with_kinit = plain("sasl.kerberos.min.time.before.relogin").is_none_or(|time| time != "0");
+    (mechanism == Some(Mechanism::Gssapi.label()) && with_kinit).then(|| plain(PRINCIPAL).unwrap_or(USUAL_PRINCIPAL))
 }
 
 fn cluster(

@@ -44,6 +44,29 @@ fn the_only_cluster_need_not_be_named() {
 }
 
 #[test]
+fn two_principals_of_kerberos_are_refused() {
+    let problems = |second: &str| {
+        let cluster = |name: &str, more: &str| {
+            format!(
+                "[clusters.{name}]\nbootstrap_servers = \"a\"\n[clusters.{name}.sasl]\nmechanism = \"GSSAPI\"\n\
+                 [clusters.{name}.librdkafka]\n{more}\n"
+            )
+        };
+        let text = cluster("one", "sasl_kerberos_principal = \"anna\"") + &cluster("two", second);
+        let loaded = load(ConfigFile::Text { name: "test", text: &text }, [], &[]);
+        loaded.map_or_else(|error| error.to_string(), |_| String::new())
+    };
+    assert_eq!(problems("sasl_kerberos_principal = \"anna\""), "");
+    let other = problems("sasl_kerberos_principal = \"bert\"");
+    assert!(other.contains("clusters.two.librdkafka.sasl_kerberos_principal"), "{other}");
+    assert!(other.contains("is another one than \"anna\" of clusters.one"), "{other}");
+    // The library's own name, where none is given.
+    assert_ne!(problems(""), "");
+    // Tickets that the library gets come by the process's own keytab, whatever stands here.
+    assert_eq!(problems("sasl_kerberos_min_time_before_relogin = 0"), "");
+}
+
+#[test]
 fn a_query_has_its_own_thresholds_over_the_global_ones() {
     let config = of_text(
         "[alerts]\nrisk_warning = 0.6\n[clusters.c]\nbootstrap_servers = \"a\"\n[queries.q]\ncheckpoint = \"/q\"\n\

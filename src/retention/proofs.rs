@@ -85,6 +85,11 @@ impl Proofs {
         self.floors.iter().rev().find(|(offset, _)| *offset <= committed).copied()
     }
 
+    /// The lowest known record, and the youngest at or below the offset.
+    pub(super) fn floors_around(&self, committed: Offset) -> Option<((Offset, Moment), (Offset, Moment))> {
+        Some((*self.floors.first()?, self.floor(committed)?))
+    }
+
     /// The lowest known upper end for the records up to the offset, and the offset below which it holds.
     pub(super) fn ceiling(&self, committed: Offset) -> Option<(Offset, Moment)> {
         self.ceilings.iter().find(|(offset, _)| *offset > committed).copied()

@@ -28,6 +28,8 @@ pub struct Search {
     latest: Offset,
     retention: Option<Duration>,
     now: Moment,
+    /// When the log came to its end, as others of the topic let one think; else it grows until now.
+    end: Option<Moment>,
     /// The bracket's width before the guess under way.
     guessed: Option<i64>,
     /// How poor the newest guesses were: one that did not halve the bracket counts one, one more when it was to close
@@ -39,6 +41,14 @@ pub struct Search {
     halvings: u32,
 }
 
+/// The answer lies between these offsets and times.
+struct Bracket {
+    low: (Offset, i64),
+    high: (Offset, i64),
+    /// A look-up set the upper end: else that is the log's, now.
+    ceiling: bool,
+}
+
 impl Search {
     /// Begins a search. `retention` is the topic's `retention.ms`, where it limits.
     #[must_use]
@@ -48,26 +58,57 @@ impl Search {
         retention: Option<Duration>,
         now: Moment,
     ) -> Self {
-        Self { committed, earliest, latest, retention, now, guessed: None, poor: 0, misled: 0, halvings: 0 }
+        Self { committed, earliest, latest, retention, now, end: None, guessed: None, poor: 0, misled: 0, halvings: 0 }
+    }
+
+    /// Lets guesses begin with the moment at which the log came to its end, not with now: producers may have stopped long
+    /// ago, and what another partition of the topic showed of that holds for this one too.
+    pub fn expect_end(&mut self, end: Moment) {
+        self.end = Some(end).filter(|end| *end < self.now);
+    }
+
+    /// Whether it matters when the log came to its end: nothing lies between it and the committed offset yet, which is not
+    /// near the record that is known.
+    #[must_use]
+    pub fn depends_on_the_end(&self, known: &Proofs) -> bool {
+        let Some(Bracket { low, high, ceiling: false, .. }) = self.bracket(known) else { return false };
+        self.committed.above(low.0) >= high.0.above(low.0) / 10
+    }
+
+    /// How far the committed offset lies from the middle of its log, in thousandths of half of it.
+    #[must_use]
+    pub fn off_the_middle(&self) -> u64 {
+        let (read, unread) = (self.committed.above(self.earliest), self.latest.above(self.committed));
+        read.abs_diff(unread).saturating_mul(1000) / (read + unread).max(1)
+    }
+
+    /// When the log came to its end, as far as this search let one see: no record at all is as young, or, if records went
+    /// on as they came up to the committed offset, the next would have come then. Where that offset lies in the first
+    /// quarter of the log, it tells too little of the rest.
+    #[must_use]
+    pub fn end_of_log(&self, known: &Proofs) -> Option<Moment> {
+        let all = self.upper(known).filter(|(below, _)| *below >= self.latest).map(|(_, moment)| moment);
+        all.or_else(|| self.end_by_pace(known))
+    }
+
+    fn end_by_pace(&self, known: &Proofs) -> Option<Moment> {
+        let ((first, from), (last, to)) = known.floors_around(self.committed)?;
+        let (part, whole) = (last.above(first), self.latest.above(first));
+        let lasted = to.millis().saturating_sub(from.millis());
+        (part > 0 && part >= whole / 4).then(|| Moment::from_millis(from.millis() + share(lasted, whole, part)))
     }
 
     /// The time to look up next; `None` when what is known is close enough, or when nothing can be learned: all is
     /// read, or the committed offset is below earliest.
     pub fn next(&mut self, known: &Proofs) -> Option<Moment> {
-        if self.committed < self.earliest || self.committed >= self.latest {
+        if self.nothing_to_learn() {
             return None;
         }
-        let high = known.ceiling(self.committed).filter(|(_, moment)| *moment < self.now);
-        let (high_offset, high) = high.unwrap_or((self.latest, self.now));
-        let Some((low_offset, low)) = known.floor(self.committed) else {
-            return self.further_back(high);
-        };
-        let (low, high) = (low.millis(), high.millis());
-        let width = high.saturating_sub(low);
-        let close = self.tolerance(high, 20);
-        if width <= close {
-            return None;
+        if known.floor(self.committed).is_none() {
+            return self.further_back(self.upper(known).unwrap_or((self.latest, self.now)).1);
         }
+        let Bracket { low: (low_offset, low), high: (high_offset, high), ceiling } = self.bracket(known)?;
+        let (width, close) = (high - low, self.tolerance(high, 20));
         if self.guessed.is_some_and(|before| width > before / 2) {
             self.poor += 1;
         } else {
@@ -78,15 +119,18 @@ impl Search {
             self.poor = 0;
             self.misled += 1;
             self.halvings = self.misled + 1;
+            self.end = None;
         }
         if let Some(left) = self.halvings.checked_sub(1) {
             self.halvings = left;
             return Some(Moment::from_millis(low + width / 2));
         }
         self.guessed = Some(width);
-        let guess = low + share(width, self.committed.above(low_offset), high_offset.above(low_offset));
+        let end = self.end.map(Moment::millis).filter(|end| !ceiling && *end > low).unwrap_or(high);
+        let records = high_offset.above(low_offset);
+        let guess = low + share(end - low, self.committed.above(low_offset), records);
         // Just below the guess, so that the likely answer is a record that proves something.
-        let aim = guess - self.tolerance(guess, 20) * 9 / 20;
+        let aim = guess - self.shy(guess, share(end - low, 1, records));
         let step = self.tolerance(low, 21);
         let next = if aim < low + step / 2 {
             self.poor += 1;
@@ -100,12 +144,39 @@ impl Search {
         Some(Moment::from_millis(next.clamp(low + 1, high - 1)))
     }
 
+    /// All is read, or the committed offset is below earliest.
+    fn nothing_to_learn(&self) -> bool {
+        self.committed < self.earliest || self.committed >= self.latest
+    }
+
+    fn upper(&self, known: &Proofs) -> Option<(Offset, Moment)> {
+        known.ceiling(self.committed).filter(|(_, moment)| *moment < self.now)
+    }
+
+    /// Between what the answer lies, as long as that is not close enough.
+    fn bracket(&self, known: &Proofs) -> Option<Bracket> {
+        let (low_offset, low) = known.floor(self.committed).filter(|_| !self.nothing_to_learn())?;
+        let upper = self.upper(known);
+        let (high_offset, high) = upper.unwrap_or((self.latest, self.now));
+        let (low, high) = (low.millis(), high.millis());
+        let bracket = Bracket { low: (low_offset, low), high: (high_offset, high), ceiling: upper.is_some() };
+        (high.saturating_sub(low) > self.tolerance(high, 20)).then_some(bracket)
+    }
+
     /// How wide the bracket may stay around that time: 1 % of the retention for the deadline's sake, and a part of the
     /// age, or a second, for the age's; whichever is finer.
     fn tolerance(&self, time: i64, part: i64) -> i64 {
         let age = FINEST_AGE.max(self.now.millis().saturating_sub(time) / part);
         let deadline = self.retention.map(|retention| i64::try_from(retention.as_millis() / 100).unwrap_or(i64::MAX));
         deadline.map_or(age, |deadline| deadline.min(age)).max(1)
+    }
+
+    /// How far below a guess to ask. Where records are rare, half of what lies between two: the answer is the very one at
+    /// the committed offset then, which leaves nothing open. Else so far that the answer lies below it, and near enough.
+    fn shy(&self, guess: i64, apart: i64) -> i64 {
+        let close = self.tolerance(guess, 20);
+        let rare = if self.end.is_some() { close / 32 } else { close / 4 };
+        if apart >= rare { apart.min(close) / 2 } else { close * 9 / 20 }
     }
 
     /// No record is known at or below the committed offset: goes back in growing steps, from the retention on.

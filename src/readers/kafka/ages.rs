@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::mem;
+use std::ops::Range;
 
 use tokio::time::Instant;
 
 use super::client::Connection;
-use super::librdkafka::{Asked, Found, Isolation, Spec};
+use super::librdkafka::{Asked, CallError, Found, Isolation, Spec};
 use super::lookups::{Pass, Place};
 use super::memory::Memory;
 use super::times::Times;
@@ -42,36 +43,8 @@ pub(super) fn read(
     let mut lanes = lanes(memory, asked, now);
     // Where look-ups tell nothing, no search is begun.
     lanes.iter_mut().filter(|lane| !lane.times.is_worth_asking(began)).for_each(|lane| lane.searches.clear());
-    let most = lanes.iter().map(|lane| lane.searches.len()).max().unwrap_or(0);
-    for _ in 0..LOOK_UPS * most {
-        // A call holds a partition once.
-        let next = lanes.iter_mut().enumerate().filter_map(|(number, lane)| {
-            let time = lane.searches.iter_mut().find_map(|search| search.next(&lane.known))?;
-            Some(((number, time), lane.place.clone()))
-        });
-        let (next, places): (Vec<(usize, Moment)>, Vec<Place>) = next.unzip();
-        if next.is_empty() || pass.is_over() {
-            break;
-        }
-        let rows = pass.spread(&places, |leader, chunk| {
-            let asked: Vec<Asked<'_>> = chunk.iter().map(|(at, place)| place.ask(Spec::At(next[*at].1))).collect();
-            pass.ask(leader, &asked, Isolation::Uncommitted)
-        });
-        for ((number, time), row) in next.iter().zip(rows) {
-            let lane = &mut lanes[*number];
-            lane.times.heard(&row, began);
-            lane.asked += 1;
-            match row {
-                Ok(None) => lane.known.learn(*time, None),
-                Ok(Some(Found { offset, timestamp: Some(timestamp), .. })) => {
-                    lane.found = true;
-                    lane.known.learn(*time, Some((offset, timestamp)));
-                }
-                // No answer, or one without a timestamp, tells nothing; asking on would not help in this round.
-                _ => lane.searches.clear(),
-            }
-        }
-    }
+    send_pilots(connection, began, until, &mut lanes);
+    look_up(&pass, began, 0..lanes.len(), &mut lanes);
     let mut ages = Vec::with_capacity(asked.len());
     for mut lane in lanes {
         if lane.is_in_vain() {
@@ -86,7 +59,111 @@ pub(super) fn read(
     ages.into_iter().collect()
 }
 
+/// Lets these lanes search to the end.
+fn look_up(pass: &Pass<'_>, began: Instant, which: impl Iterator<Item = usize> + Clone, lanes: &mut [Lane<'_>]) {
+    loop {
+        // A call holds a partition once.
+        let next = which.clone().filter_map(|number| {
+            let lane = lanes.get_mut(number)?;
+            Some(((number, lane.next()?), lane.place.clone()))
+        });
+        let (next, places): (Vec<(usize, Moment)>, Vec<Place>) = next.unzip();
+        if next.is_empty() || pass.is_over() {
+            break;
+        }
+        let rows = pass.spread(&places, |leader, chunk| {
+            let asked: Vec<Asked<'_>> = chunk.iter().map(|(at, place)| place.ask(Spec::At(next[*at].1))).collect();
+            pass.ask(leader, &asked, Isolation::Uncommitted)
+        });
+        for ((number, time), row) in next.iter().zip(rows) {
+            if let Some(lane) = lanes.get_mut(*number) {
+                lane.learn(*time, row, began);
+            }
+        }
+    }
+}
+
+/// From so many partitions of a topic on that all depend on when their log came to its end, one goes first.
+const WORTH_A_PILOT: usize = 8;
+/// Pilots have this share of the time: one whose leader is silent must not keep the others waiting.
+const SHARE: u32 = 4;
+
+/// One partition of a topic whose search is done before those of the others begin, which start from what it showed.
+#[derive(Debug, PartialEq, Eq)]
+struct Ahead {
+    pilot: usize,
+    others: Range<usize>,
+}
+
+fn send_pilots(connection: &Connection, began: Instant, until: Instant, lanes: &mut [Lane<'_>]) {
+    let pilots = pilots(lanes);
+    let numbers = pilots.iter().map(|ahead| ahead.pilot);
+    let searches: Vec<Vec<Search>> = numbers.clone().map(|number| lanes[number].searches.clone()).collect();
+    let pass = Pass::new(connection, began + until.saturating_duration_since(began) / SHARE);
+    look_up(&pass, began, numbers, lanes);
+    for (ahead, searches) in pilots.iter().zip(searches) {
+        ahead.tell(lanes);
+        let pilot = &mut lanes[ahead.pilot];
+        if pilot.searches.is_empty() && pilot.times.is_worth_asking(began) {
+            // It was not answered in that time, and has its turn among the others.
+            pilot.searches = searches;
+        }
+    }
+}
+
+/// Who stands in the middle of the log halves with each guess what is left to search, and sees enough of the pace.
+fn pilots(lanes: &[Lane<'_>]) -> Vec<Ahead> {
+    let mut pilots = Vec::new();
+    let mut first = 0;
+    for topic in lanes.chunk_by(|one, other| one.at.topic == other.at.topic) {
+        let others = first..first + topic.len();
+        first = others.end;
+        let off_the_middle = |lane: &Lane<'_>| {
+            let depends = lane.searches.iter().filter(|search| search.depends_on_the_end(&lane.known));
+            depends.map(Search::off_the_middle).min()
+        };
+        let numbered = topic.iter().zip(others.clone());
+        let depending: Vec<(u64, usize)> =
+            numbered.filter_map(|(lane, number)| Some((off_the_middle(lane)?, number))).collect();
+        if let Some((_, pilot)) = depending.iter().min().filter(|_| depending.len() >= WORTH_A_PILOT) {
+            pilots.push(Ahead { pilot: *pilot, others });
+        }
+    }
+    pilots
+}
+
+impl Ahead {
+    fn tell(&self, lanes: &mut [Lane<'_>]) {
+        let told = |lane: &Lane<'_>| lane.searches.iter().filter_map(|search| search.end_of_log(&lane.known)).max();
+        let Some(end) = lanes.get(self.pilot).and_then(told) else { return };
+        let others = lanes.get_mut(self.others.clone()).into_iter().flatten();
+        others.flat_map(|lane| &mut lane.searches).for_each(|search| search.expect_end(end));
+    }
+}
+
 impl Lane<'_> {
+    /// The time to look up next, of any search that has not had its share.
+    fn next(&mut self) -> Option<Moment> {
+        if self.asked >= LOOK_UPS * self.searches.len() {
+            return None;
+        }
+        self.searches.iter_mut().find_map(|search| search.next(&self.known))
+    }
+
+    fn learn(&mut self, time: Moment, row: Result<Option<Found>, CallError>, began: Instant) {
+        self.times.heard(&row, began);
+        self.asked += 1;
+        match row {
+            Ok(None) => self.known.learn(time, None),
+            Ok(Some(Found { offset, timestamp: Some(timestamp), .. })) => {
+                self.found = true;
+                self.known.learn(time, Some((offset, timestamp)));
+            }
+            // No answer, or one without a timestamp, tells nothing; asking on would not help in this round.
+            _ => self.searches.clear(),
+        }
+    }
+
     /// Every search came to its end, or has had its share, and none found a record. The oldest record does not show itself
     /// either: a search that knows of it begins there.
     fn is_in_vain(&mut self) -> bool {
@@ -122,3 +199,6 @@ fn lanes<'a>(memory: &mut Memory, asked: &'a [AgeRequest], now: Moment) -> Vec<L
     };
     sorted.chunk_by(one_partition).map(lane).collect()
 }
+
+#[cfg(test)]
+mod tests;

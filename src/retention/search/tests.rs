@@ -40,18 +40,32 @@ impl Log {
 
     /// Searches to the end; the number of look-ups and what they told.
     fn search(&self, committed: usize, retention: i64, now: i64, known: &mut Proofs) -> (usize, Age) {
+        let (asked, age, _) = self.search_before(None, committed, retention, now, known);
+        (asked, age)
+    }
+
+    /// The same where the log is thought to have come to its end then; and when this search lets one think it did.
+    fn search_before(
+        &self,
+        end: Option<Moment>,
+        committed: usize,
+        retention: i64,
+        now: i64,
+        known: &mut Proofs,
+    ) -> (usize, Age, Option<Moment>) {
         let reading = self.reading();
         known.observe(Some(TopicId([1; 16])), &reading);
         let retention = (retention >= 0).then(|| Duration::from_millis(u64::try_from(retention).unwrap()));
         let bounds = (reading.earliest, reading.latest);
         let mut search = Search::new(offset(committed), bounds, retention, Moment::from_millis(now));
+        end.into_iter().for_each(|end| search.expect_end(end));
         let mut asked = 0;
         while let Some(time) = search.next(known) {
             asked += 1;
             assert!(asked < 200, "the search does not end");
             known.learn(time, self.look_up(time));
         }
-        (asked, known.age(offset(committed)))
+        (asked, known.age(offset(committed)), search.end_of_log(known))
     }
 }
 
@@ -85,6 +99,52 @@ fn few_look_ups_are_enough() {
     let burst = |n: i64| if n < 3_000 { NOW - 50 * 60_000 + n } else { NOW - 60_000 + n };
     let bursts = Log { earliest: 0, stamps: (0..3_600).map(burst).collect() };
     check("two bursts", &bursts, 7 * day, 5, 8);
+}
+
+#[test]
+fn what_one_partition_showed_of_the_pace_spares_others_their_look_ups() {
+    let day = 86_400_000;
+    let averages = |step: i64, uneven: bool, idle: i64| {
+        let log = |count: i64| {
+            let late = |number: i64| if uneven { number * 7_919 % 10 * step / 10 } else { 0 };
+            let stamps = (0..count).map(|number| NOW - idle - (count - number) * step + late(number));
+            Log { earliest: 0, stamps: stamps.collect() }
+        };
+        let (_, _, end) = log(100).search_before(None, 70, day, NOW, &mut Proofs::default());
+        // In tenths of a look-up.
+        let average = |end: Option<Moment>| {
+            let asked = (5..85).map(|at| log(90).search_before(end, at, day, NOW, &mut Proofs::default()).0);
+            asked.sum::<usize>() / 8
+        };
+        (average(None), average(end))
+    };
+    let check = |step, idle, even, uneven| {
+        let found = (averages(step, false, idle), averages(step, true, idle));
+        assert_eq!(found, (even, uneven), "a record each {step} ms, then none for {idle} ms");
+    };
+    let silence = 1_200_000;
+    check(15_000, 0, (10, 10), (14, 14));
+    check(15_000, silence, (41, 10), (40, 11));
+    check(100, 0, (19, 19), (19, 19));
+    check(100, silence, (44, 10), (44, 10));
+}
+
+#[test]
+fn a_pilot_goes_ahead_only_where_the_end_of_the_log_matters() {
+    let log = steady(100);
+    let depends = |committed: usize, known: &Proofs| {
+        let bounds = (log.reading().earliest, log.reading().latest);
+        Search::new(offset(committed), bounds, None, Moment::from_millis(NOW)).depends_on_the_end(known)
+    };
+    let mut known = Proofs::default();
+    known.observe(None, &log.reading());
+    assert!(depends(60, &known));
+    assert!(!depends(5, &known), "next to the oldest record");
+    assert!(!depends(100, &known), "all is read");
+    log.search(60, -1, NOW, &mut known);
+    assert!(!depends(60, &known), "it is found");
+    assert!(!depends(62, &known), "next to what was found");
+    assert!(depends(90, &known));
 }
 
 #[test]
@@ -206,11 +266,13 @@ proptest! {
         log in logs(),
         places in prop::collection::vec(any::<prop::sample::Index>(), 1..4),
         retention in prop_oneof![Just(-1_i64), 0_i64..10_000_000],
+        end in prop::option::of(-100_000_i64..5_000_000),
     ) {
         let mut known = Proofs::default();
+        let end = end.map(|ago| Moment::from_millis(NOW - ago));
         for place in places {
             let committed = log.earliest + place.index(log.stamps.len() - log.earliest);
-            let (asked, age) = log.search(committed, retention, NOW, &mut known);
+            let (asked, age, _) = log.search_before(end, committed, retention, NOW, &mut known);
             let truth = log.maximum(committed);
             let (at, proved) = age.proved.unwrap();
             prop_assert!(proved.millis() <= truth, "{age:?} is above {truth}");

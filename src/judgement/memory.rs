@@ -111,7 +111,7 @@ pub struct TopicMemory {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PartitionMemory {
-    /// State of the last round that read it.
+    /// State of the last round that read it; unknown once the query has passed what was lost then.
     pub state: Option<PartitionState>,
     /// The committed offset as last read.
     pub committed: Option<Offset>,
@@ -143,9 +143,9 @@ pub struct PartitionMemory {
     pub counted: Option<Offset>,
     /// The problems of the last good round.
     pub problems: BTreeSet<PartitionProblem>,
-    /// Unread and certainly gone, in the last good round.
+    /// Unread and certainly gone, in the last good round, less what the query has passed since.
     pub lost: Option<u64>,
-    /// Gone while a batch was open, in the last good round.
+    /// Gone while a batch was open, in the last good round, less what the query has passed since.
     pub possibly_lost: Option<u64>,
     /// Counted as possibly lost while the open batch may still read it: turns certain when that batch grows old.
     pub hopeful: Option<(Offset, Offset)>,

@@ -80,7 +80,9 @@ pub(super) fn judge(
 ) -> PartitionVerdict {
     let (row, reason) = match (bounds, around.other_cluster) {
         (Bounds::Unread(unread), _) => {
-            pass(need, one);
+            if around.other_cluster.is_none() {
+                forget_what_was_passed(need, one);
+            }
             keep_position(need, one);
             return blind(Blindness::Bounds, Cow::Owned(unread.to_string()), None, one);
         }
@@ -129,17 +131,18 @@ pub(super) struct Around<'a> {
     pub other_cluster: Option<&'a str>,
 }
 
-/// Takes along what the query passed since the log was last read: of what was gone then, only what lies behind the
-/// position is still missed. The log start only rises, so that much is.
-fn pass(need: &Need, one: &mut PartitionMemory) {
-    let gone = one.lost.unwrap_or(0).saturating_add(one.possibly_lost.unwrap_or(0));
+/// Of what was gone when the log was last read, only what lies behind the position is still missed; it never grows while
+/// nothing is read.
+fn forget_what_was_passed(need: &Need, one: &mut PartitionMemory) {
+    let (lost, possibly_lost) = (one.lost.unwrap_or(0), one.possibly_lost.unwrap_or(0));
+    let gone = lost.saturating_add(possibly_lost);
     let (Some(needed), Some(earliest)) = (need.offset(), one.earliest) else { return };
-    if gone == 0 || one.committed == need.committed {
+    if gone == 0 {
         return;
     }
-    let missed = earliest.above(needed);
-    // The open batch might read the lower part.
-    let certainly = if one.possibly_lost.unwrap_or(0) > 0 { one.lost.unwrap_or(0).min(missed) } else { missed };
+    let missed = earliest.above(needed).min(gone);
+    // The lower part is what the open batch might have read.
+    let certainly = lost.min(missed);
     let possibly = missed - certainly;
     (one.lost, one.possibly_lost) = (Some(certainly), Some(possibly));
     for (left, problem) in [(certainly, PartitionProblem::Lost), (possibly, PartitionProblem::PossiblyLost)] {

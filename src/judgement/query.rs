@@ -40,8 +40,15 @@ pub(super) fn state(
     if whole.blind
         && let Some(last) = memory.state.filter(outlasts)
     {
-        state = state.min(last);
-        conditions.extend(memory.conditions.iter().filter(|condition| keeps(**condition)));
+        // The query may have passed all that was lost: that its checkpoint tells, which was read.
+        let passed = whole.unreadable.is_none() && !conditions.contains(&Condition::Lost);
+        let stands = |condition: &Condition| keeps(*condition) && !(passed && *condition == Condition::Lost);
+        conditions.extend(memory.conditions.iter().copied().filter(stands));
+        let worst = conditions.iter().filter_map(|condition| of(*condition)).min();
+        state = state.min(worst.unwrap_or(state));
+        if !(passed && last == QueryState::Lost) {
+            state = state.min(last);
+        }
     }
     let reason = reason(state, whole, partitions, memory);
     (state, reason, conditions)

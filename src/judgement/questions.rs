@@ -66,8 +66,9 @@ pub fn questions(
                 continue;
             }
             if needed < read.earliest {
-                // Where the broker had said so before the checkpoint was read, this look was a second one.
-                let known = one.and_then(|one| one.earliest).filter(|_| same);
+                // Of a loss that was told in an earlier round, this look is a second one.
+                let told = one.filter(|one| same && one.committed.is_some() && one.committed < one.earliest);
+                let known = told.and_then(|one| one.earliest);
                 if known.is_none_or(|known| needed >= known) {
                     questions.doubts.of_position(at(), needed, read.earliest);
                 }

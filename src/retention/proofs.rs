@@ -85,9 +85,15 @@ impl Proofs {
         self.floors.iter().rev().find(|(offset, _)| *offset <= committed).copied()
     }
 
-    /// The lowest known record, and the youngest at or below the offset.
-    pub(super) fn floors_around(&self, committed: Offset) -> Option<((Offset, Moment), (Offset, Moment))> {
-        Some((*self.floors.first()?, self.floor(committed)?))
+    /// The oldest record, as long as no look-up has told more.
+    pub(super) fn oldest_only(&self) -> Option<(Offset, Moment)> {
+        let oldest = self.seen.and_then(|(_, reading)| reading.oldest);
+        oldest.filter(|oldest| self.ceilings.is_empty() && self.floors == [*oldest])
+    }
+
+    /// The oldest known record.
+    pub(super) fn lowest_floor(&self) -> Option<(Offset, Moment)> {
+        self.floors.first().copied()
     }
 
     /// The lowest known upper end for the records up to the offset, and the offset below which it holds.

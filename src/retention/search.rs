@@ -20,6 +20,9 @@ const FURTHER: i64 = 4;
 /// So many poor guesses, and the bracket is halved instead.
 const PATIENCE: u32 = 2;
 
+/// An answer that lies off by more than this part of the records in between shows that they came at another pace.
+const FAR: u64 = 20;
+
 /// The search for the highest timestamp up to one committed offset of one partition.
 #[derive(Clone, Debug)]
 pub struct Search {
@@ -30,6 +33,8 @@ pub struct Search {
     now: Moment,
     /// When the log came to its end, as others of the topic let one think; else it grows until now.
     end: Option<Moment>,
+    /// Which record the guess under way finds if that is so, and by how many it may miss.
+    foretold: Option<(Offset, u64)>,
     /// The bracket's width before the guess under way.
     guessed: Option<i64>,
     /// How poor the newest guesses were: one that did not halve the bracket counts one, one more when it was to close
@@ -58,7 +63,19 @@ impl Search {
         retention: Option<Duration>,
         now: Moment,
     ) -> Self {
-        Self { committed, earliest, latest, retention, now, end: None, guessed: None, poor: 0, misled: 0, halvings: 0 }
+        Self {
+            committed,
+            earliest,
+            latest,
+            retention,
+            now,
+            end: None,
+            foretold: None,
+            guessed: None,
+            poor: 0,
+            misled: 0,
+            halvings: 0,
+        }
     }
 
     /// Lets guesses begin with the moment at which the log came to its end, not with now: producers may have stopped long
@@ -67,10 +84,14 @@ impl Search {
         self.end = Some(end).filter(|end| *end < self.now);
     }
 
-    /// Whether it matters when the log came to its end: nothing lies between it and the committed offset yet, which is not
-    /// near the record that is known.
+    /// Whether this is a first search, for which it matters when the log came to its end.
     #[must_use]
     pub fn depends_on_the_end(&self, known: &Proofs) -> bool {
+        known.oldest_only().is_some() && self.is_far_from_all(known)
+    }
+
+    /// Nothing is known between the committed offset and the log's end, nor close below.
+    fn is_far_from_all(&self, known: &Proofs) -> bool {
         let Some(Bracket { low, high, ceiling: false, .. }) = self.bracket(known) else { return false };
         self.committed.above(low.0) >= high.0.above(low.0) / 10
     }
@@ -82,20 +103,21 @@ impl Search {
         read.abs_diff(unread).saturating_mul(1000) / (read + unread).max(1)
     }
 
-    /// When the log came to its end, as far as this search let one see: no record at all is as young, or, if records went
-    /// on as they came up to the committed offset, the next would have come then. Where that offset lies in the first
-    /// quarter of the log, it tells too little of the rest.
+    /// When the log came to its end, as far as this search showed, which began with the oldest record: no record at all is
+    /// as young, or, if records went on as they came up to the committed offset, the next would have come then. Where that
+    /// offset lies in the first quarter of the log, it tells too little of the rest.
     #[must_use]
     pub fn end_of_log(&self, known: &Proofs) -> Option<Moment> {
-        let all = self.upper(known).filter(|(below, _)| *below >= self.latest).map(|(_, moment)| moment);
-        all.or_else(|| self.end_by_pace(known))
+        let last = Offset::new(self.latest.get().saturating_sub(1))?;
+        let all = known.ceiling(last).map(|(_, moment)| moment);
+        [all, self.end_by_pace(known)].into_iter().flatten().min()
     }
 
     fn end_by_pace(&self, known: &Proofs) -> Option<Moment> {
-        let ((first, from), (last, to)) = known.floors_around(self.committed)?;
+        let ((first, from), (last, to)) = (known.lowest_floor()?, known.floor(self.committed)?);
         let (part, whole) = (last.above(first), self.latest.above(first));
-        let lasted = to.millis().saturating_sub(from.millis());
-        (part > 0 && part >= whole / 4).then(|| Moment::from_millis(from.millis() + share(lasted, whole, part)))
+        let lasted = share(to.millis().saturating_sub(from.millis()), whole, part);
+        (part > 0 && part >= whole / 4).then(|| Moment::from_millis(from.millis().saturating_add(lasted)))
     }
 
     /// The time to look up next; `None` when what is known is close enough, or when nothing can be learned: all is
@@ -108,6 +130,14 @@ impl Search {
             return self.further_back(self.upper(known).unwrap_or((self.latest, self.now)).1);
         }
         let Bracket { low: (low_offset, low), high: (high_offset, high), ceiling } = self.bracket(known)?;
+        if self
+            .foretold
+            .take()
+            .is_some_and(|(offset, leeway)| low_offset.above(offset) + offset.above(low_offset) > leeway)
+        {
+            // By the end that was told another record would have been found: it is not this log's.
+            self.end = None;
+        }
         let (width, close) = (high - low, self.tolerance(high, 20));
         if self.guessed.is_some_and(|before| width > before / 2) {
             self.poor += 1;
@@ -119,7 +149,6 @@ impl Search {
             self.poor = 0;
             self.misled += 1;
             self.halvings = self.misled + 1;
-            self.end = None;
         }
         if let Some(left) = self.halvings.checked_sub(1) {
             self.halvings = left;
@@ -139,6 +168,11 @@ impl Search {
             self.poor += 1;
             high - close
         } else {
+            if self.end.is_some() {
+                let (passed, whole) = (u64::try_from(aim - low).unwrap_or(0), u64::try_from(end - low).unwrap_or(0));
+                let foretold = share(high_offset.minus(low_offset), passed, whole);
+                self.foretold = Offset::new(low_offset.get() + foretold).map(|offset| (offset, records / FAR));
+            }
             aim
         };
         Some(Moment::from_millis(next.clamp(low + 1, high - 1)))
@@ -175,8 +209,9 @@ impl Search {
     /// the committed offset then, which leaves nothing open. Else so far that the answer lies below it, and near enough.
     fn shy(&self, guess: i64, apart: i64) -> i64 {
         let close = self.tolerance(guess, 20);
+        // A guess by an end that was told is a good one; by an end that is only now, it would often miss by a few records.
         let rare = if self.end.is_some() { close / 32 } else { close / 4 };
-        if apart >= rare { apart.min(close) / 2 } else { close * 9 / 20 }
+        if apart >= rare.max(1) { apart.min(close) / 2 } else { close * 9 / 20 }
     }
 
     /// No record is known at or below the committed offset: goes back in growing steps, from the retention on.

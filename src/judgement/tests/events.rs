@@ -155,6 +155,10 @@ fn what_is_worth_asking() {
     let mut passed = seen(world(100, 130, 200));
     let passed = ask(passed.commit(8, &[(0, 140)]).bounds(0, 150, 200));
     assert_ne!(passed.doubts, Doubts::default(), "another loss is another doubt");
+    let mut back = seen(world(140, 130, 200));
+    let back = ask(back.commit(8, &[(0, 100)]));
+    assert!(back.reread_checkpoint, "a position that fell below a known start is no known loss");
+    assert_ne!(back.doubts, Doubts::default());
     let first = ask(&world(100, 0, 200));
     assert_eq!(first.history, []);
     let mut recreated = seen(world(200, 0, 200));

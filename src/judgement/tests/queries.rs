@@ -309,7 +309,7 @@ fn what_the_query_passed_while_its_log_was_not_read_is_no_longer_missed() {
     let cases: [(&World, i64, Numbers, &[PartitionProblem]); 9] = [
         (&certainly, 100, [Some(30), None], &[Lost]),
         (&certainly, 120, [Some(10), None], &[Lost]),
-        (&certainly, 90, [Some(40), None], &[Lost]),
+        (&certainly, 90, [Some(30), None], &[Lost]),
         (&certainly, 130, [None, None], &[Unknown]),
         (&possibly, 120, [None, Some(10)], &[Unknown, PossiblyLost]),
         (&possibly, 150, [None, None], &[Unknown]),
@@ -323,6 +323,45 @@ fn what_the_query_passed_while_its_log_was_not_read_is_no_longer_missed() {
         assert_eq!([verdict.lost, verdict.possibly_lost], numbers, "at {position}");
         assert_eq!(verdict.problems, problems.iter().copied().collect(), "at {position}");
     }
+}
+
+#[test]
+fn a_loss_that_the_query_passed_during_an_outage_is_over_for_partition_and_query() {
+    let lost = told(world(100, 130, 200), |world| drop(world.round(30)));
+    let during = |passed: i64, outage: fn(&mut World)| {
+        let mut story = lost.clone();
+        story.commit(8, &[(0, passed)]);
+        outage(&mut story);
+        let verdict = story.round(30);
+        (verdict.state, verdict.conditions.contains(&Condition::Lost), verdict.partitions[&orders(0)].state)
+    };
+    let outages: [fn(&mut World); 2] = [
+        |world| _ = world.unread_cluster(),
+        |world| {
+            let unread = Unread::new(Reason::TimedOut, "its leader is silent");
+            world.orders().partitions.insert(0, Err(unread));
+        },
+    ];
+    for outage in outages {
+        assert_eq!(during(120, outage), (QueryState::Lost, true, PartitionState::Lost));
+        assert_eq!(during(130, outage), (QueryState::Unknown, false, PartitionState::Unknown));
+    }
+}
+
+#[test]
+fn what_was_passed_in_a_doubtful_round_is_not_missed_after_it() {
+    let mut story = told(world(100, 130, 200), |world| drop(world.round(30)));
+    story.commit(8, &[(0, 120)]).orders().partitions.clear();
+    assert_eq!(story.look(30).state, PartitionState::Unconfirmed);
+    assert_eq!(story.unread_cluster().look(30).lost, Some(10));
+}
+
+#[test]
+fn a_loss_does_not_grow_while_its_log_is_not_read() {
+    let lost = told(world(100, 130, 200), |world| drop(world.round(30)));
+    // Made again meanwhile, as far as anybody knows: the position is one in the new log.
+    let mut again = lost.clone();
+    assert_eq!(again.commit(8, &[(0, 5)]).unread_cluster().look(30).lost, Some(30));
 }
 
 #[test]

@@ -61,14 +61,14 @@ pub(super) fn read(
 
 /// Lets these lanes search to the end.
 fn look_up(pass: &Pass<'_>, began: Instant, which: impl Iterator<Item = usize> + Clone, lanes: &mut [Lane<'_>]) {
-    loop {
+    while !pass.is_over() {
         // A call holds a partition once.
         let next = which.clone().filter_map(|number| {
             let lane = lanes.get_mut(number)?;
             Some(((number, lane.next()?), lane.place.clone()))
         });
         let (next, places): (Vec<(usize, Moment)>, Vec<Place>) = next.unzip();
-        if next.is_empty() || pass.is_over() {
+        if next.is_empty() {
             break;
         }
         let rows = pass.spread(&places, |leader, chunk| {
@@ -85,7 +85,7 @@ fn look_up(pass: &Pass<'_>, began: Instant, which: impl Iterator<Item = usize> +
 
 /// From so many partitions of a topic on that all depend on when their log came to its end, one goes first.
 const WORTH_A_PILOT: usize = 8;
-/// Pilots have this share of the time: one whose leader is silent must not keep the others waiting.
+/// Pilots have this share of the time, lest one whose leader is silent use up that of the others.
 const SHARE: u32 = 4;
 
 /// One partition of a topic whose search is done before those of the others begin, which start from what it showed.
@@ -105,7 +105,7 @@ fn send_pilots(connection: &Connection, began: Instant, until: Instant, lanes: &
         ahead.tell(lanes);
         let pilot = &mut lanes[ahead.pilot];
         if pilot.searches.is_empty() && pilot.times.is_worth_asking(began) {
-            // It was not answered in that time, and has its turn among the others.
+            // It got no answer, and has its turn among the others.
             pilot.searches = searches;
         }
     }
@@ -119,7 +119,8 @@ fn pilots(lanes: &[Lane<'_>]) -> Vec<Ahead> {
         let others = first..first + topic.len();
         first = others.end;
         let off_the_middle = |lane: &Lane<'_>| {
-            let depends = lane.searches.iter().filter(|search| search.depends_on_the_end(&lane.known));
+            let asked = lane.place.leader.into_iter().flat_map(|_| &lane.searches);
+            let depends = asked.filter(|search| search.depends_on_the_end(&lane.known));
             depends.map(Search::off_the_middle).min()
         };
         let numbered = topic.iter().zip(others.clone());
@@ -142,12 +143,16 @@ impl Ahead {
 }
 
 impl Lane<'_> {
-    /// The time to look up next, of any search that has not had its share.
+    /// The time to look up next, of the first search that is not at its end.
     fn next(&mut self) -> Option<Moment> {
-        if self.asked >= LOOK_UPS * self.searches.len() {
+        if self.has_had_its_share() {
             return None;
         }
         self.searches.iter_mut().find_map(|search| search.next(&self.known))
+    }
+
+    fn has_had_its_share(&self) -> bool {
+        self.asked >= LOOK_UPS * self.searches.len()
     }
 
     fn learn(&mut self, time: Moment, row: Result<Option<Found>, CallError>, began: Instant) {
@@ -167,7 +172,8 @@ impl Lane<'_> {
     /// Every search came to its end, or has had its share, and none found a record. The oldest record does not show itself
     /// either: a search that knows of it begins there.
     fn is_in_vain(&mut self) -> bool {
-        let over = self.asked >= LOOK_UPS || self.searches.iter_mut().all(|search| search.next(&self.known).is_none());
+        let over =
+            self.has_had_its_share() || self.searches.iter_mut().all(|search| search.next(&self.known).is_none());
         let nothing = self.committed.iter().all(|offset| self.known.age(*offset).proved.is_none());
         !self.searches.is_empty() && self.asked > 0 && !self.found && over && nothing
     }

@@ -304,25 +304,27 @@ class World:
             self.lives += 1
             # A batch that is open now was planned over the old log.
             self.latched = self.healing = False
-        self._insist(lambda: self.brokers.delete_topic(REBORN))
-        self._insist(lambda: self._have(NewTopic(REBORN, size, 3, config=settings(REBORN)), size))
+        self._insist(lambda: self._have_not(REBORN))
         # Never as many as before: a position that happens to be the same would not show that the query went on.
-        for partition in range(size):
-            self._insist(lambda partition=partition: self._fill(partition, 10 + 7 * self.lives))
+        self._insist(lambda: self._have_filled(REBORN, size, 10 + 7 * self.lives))
         with self.truth.lock:
             self.truth.disturbed.remove(gap)
             self.truth.forget_log(REBORN, began, time.time())
             self._sizes[REBORN] = size
 
-    def _fill(self, partition: int, count: int) -> None:
-        """So many records, or some more. A producer of its own: one that counts its records, as ours does, goes on counting
-        where it stood in the topic of the same name, and the new one refuses that."""
-        there = self.brokers.latest(REBORN)[partition]
-        if there < count:
-            try:
-                self.brokers.produce(REBORN, count - there, partition=partition)
-            except AssertionError as error:
-                raise TimeoutError(REBORN) from error
+    def _have_filled(self, topic: str, partitions: int, count: int) -> None:
+        """A topic with so many records in each partition, or some more. A broker that hung may take it away again: it does
+        late what it was told. A producer of its own: one that counts its records, as ours does, goes on counting where it
+        stood in the topic of the same name, and the new one refuses that."""
+        self._have(NewTopic(topic, partitions, 3, config=settings(topic)), partitions)
+        for partition, there in self.brokers.latest(topic).items():
+            if there < count:
+                try:
+                    self.brokers.produce(topic, count - there, partition=partition)
+                except AssertionError as error:
+                    raise TimeoutError(topic) from error
+        if min(self.brokers.latest(topic).values(), default=0) < count:
+            raise TimeoutError(topic)
 
     def astray_topics(self) -> set[str]:
         return {topic for (_, topic), until in self.truth.astray.items() if until == NEVER}
@@ -332,11 +334,15 @@ class World:
         while not self.over.is_set():
             try:
                 return act()
-            except (KafkaException, TimeoutError) as error:
-                if isinstance(error, KafkaException) and error.args[0].name() == "UNKNOWN_TOPIC_OR_PART":
-                    # It is deleted already.
-                    return None
+            except (KafkaException, TimeoutError):
                 time.sleep(0.5)
+
+    def _have_not(self, topic: str) -> None:
+        try:
+            self.brokers.delete_topic(topic)
+        except KafkaException as error:
+            if error.args[0].name() != "UNKNOWN_TOPIC_OR_PART":
+                raise
 
     def _have(self, topic: NewTopic, partitions: int) -> None:
         """Makes it, unless an earlier try has, and fails as long as some partition has no leader."""
@@ -387,7 +393,7 @@ class World:
             self.checkpoints["flood"].hide()
             self.checkpoints["flood"].place.drop_hidden()
             self.flood = None
-        self._insist(lambda: self.brokers.delete_topic(topic))
+        self._insist(lambda: self._have_not(topic))
         with self.truth.lock:
             for at in [at for at in self.truth.logs if at[0] == topic]:
                 del self.truth.logs[at]

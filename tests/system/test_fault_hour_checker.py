@@ -193,6 +193,19 @@ def test_what_went_while_it_was_read_is_unread_again_once_the_commit_is_taken_ba
     assert it.moved["q"] == [10]
 
 
+@pytest.mark.parametrize(("back", "stalled_is_right"), [(60, True), (61, False)], ids=["the same", "further"])
+def test_a_commit_that_came_back_before_anyone_missed_it_is_no_progress(back, stalled_is_right):
+    it = truth()
+    it.checkpoints.clear()
+    it.moved.clear()
+    it.write("q", NOW - 100, NOW - 100, View({AT: 50}, None, 2, 2, NOW - 100, "id"))
+    it.write("q", NOW - 90, NOW - 90, View({AT: 60}, None, 3, 3, NOW - 90, "id"))
+    it.write("q", NOW - 20, NOW - 20, View({AT: 50}, None, 3, 2, None, "id"), by_hand=True)
+    it.write("q", NOW - 15, NOW - 15, View({AT: back}, None, 3, 3, NOW - 30, "id"))
+    stalled = {f'query_condition{{{OF},condition="stalled"}}': 1}
+    assert ("query_condition" not in found(stalled, it)) == stalled_is_right
+
+
 def test_sums_of_a_query_of_which_not_every_partition_is_told_are_not_judged():
     told = {f'query_topic_partitions{{{OF},topic="orders",state="behind"}}': 9}
     told[f'query_topic_lag_offsets{{{OF},topic="orders"}}'] = 360

@@ -183,6 +183,8 @@ class Truth:
         self.highest: dict[tuple[str, At], int] = {}
         # By query: when its committed offsets changed.
         self.moved: dict[str, list[float]] = {}
+        # By query: the last such move, and to where, that a hand undid.
+        self.taken_back: dict[str, tuple[float, dict[At, int] | None]] = {}
         self.second_reading = 30.0
         # By query: until when what a hand changed may go unnoticed.
         self.edited: dict[str, float] = {}
@@ -219,9 +221,12 @@ class Truth:
             if by_hand:
                 self._account_moved_back(query, view)
                 if len(moved) > 1:
-                    moved.pop()
+                    self.taken_back[query] = (moved.pop(), before)
             elif before != view.committed:
-                moved.append(ended)
+                # What comes back before anyone missed it is no progress either.
+                was, there = self.taken_back.pop(query, (ended, view.committed))
+                missed = began >= self.edited.get(query, 0.0) or there != view.committed
+                moved.append(ended if missed else was)
             if by_hand:
                 self.edited[query] = ended + self.second_reading
             # A commit that comes back before anyone missed it looks like the one that was there.

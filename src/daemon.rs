@@ -23,7 +23,7 @@ use anyhow::Context;
 use arc_swap::ArcSwap;
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, Semaphore, mpsc};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
@@ -52,6 +52,9 @@ pub use targets::{TargetError, check_clients, cluster_reader, cluster_targets, q
 /// How long requests in flight and rounds may take to end. Well under the grace of an init system.
 const GRACE: Duration = Duration::from_millis(1500);
 
+/// What is kept of it for requests in flight, should rounds not end.
+const LAST_ANSWERS: Duration = Duration::from_millis(500);
+
 /// A daemon at work.
 #[derive(Debug)]
 pub struct Running {
@@ -67,6 +70,8 @@ pub struct Running {
     settings: Arc<ArcSwap<Settings>>,
     places: Arc<Semaphore>,
     stop: CancellationToken,
+    /// Nothing more is answered.
+    close: CancellationToken,
     /// Its writer ends when nobody holds it any more.
     ledger: Arc<dyn Ledger>,
     loops: Loops,
@@ -95,7 +100,7 @@ pub async fn start(config: Config, options: Vec<String>, shard: Shard) -> anyhow
 
     let access = door(&config.server).with_context(Ended::unobtainable)?;
     let fleet = Fleet::new(config.clone(), shard).with_context(Ended::unobtainable)?;
-    let stop = CancellationToken::new();
+    let (stop, close) = (CancellationToken::new(), CancellationToken::new());
     let mut loops = Loops::new(stop.clone());
     let (ledger, health) = open_ledger(&config, &mut loops).await?;
     let (board, loaded_at) = (Arc::new(Board::default()), clock::now());
@@ -119,7 +124,7 @@ pub async fn start(config: Config, options: Vec<String>, shard: Shard) -> anyhow
         reload: ask,
         stopping: stop.clone(),
     });
-    let server = tokio::spawn(web::serve(listener, state, stop.clone()));
+    let server = tokio::spawn(web::serve(listener, state, close.clone()));
     let (clusters, discoveries) = (config.clusters.len(), config.discoveries.len());
     info!(address = %address, clusters, discoveries, shard = %shard, "listening");
 
@@ -134,6 +139,7 @@ pub async fn start(config: Config, options: Vec<String>, shard: Shard) -> anyhow
         settings,
         places: Arc::new(Semaphore::new(AT_ONCE)),
         stop,
+        close,
         ledger,
         loops,
         server,
@@ -253,19 +259,22 @@ impl Running {
         timeout(GRACE, tokio::spawn(async move { board.is_ready() })).await.is_ok()
     }
 
-    /// Stops everything: polls are cancelled, requests in flight may finish, and what is not done after the grace is
-    /// dropped.
+    /// Stops everything: readiness ends, polls are cancelled, then nothing more is asked of us; requests in flight may
+    /// finish, and what is not done after the grace is dropped.
     pub async fn stop(mut self) {
         self.stop.cancel();
         drop(self.ledger);
         drop(self.asked);
-        let all = async {
-            self.loops.ended().await;
+        let end = Instant::now() + GRACE;
+        // Meanwhile whoever asks is told that we are stopping.
+        let polls = timeout_at(end - LAST_ANSWERS, self.loops.ended()).await;
+        self.close.cancel();
+        let answers = timeout_at(end, async {
             if !self.server.is_finished() && (&mut self.server).await.is_err() {
                 warn!("the web server crashed while it was stopped");
             }
-        };
-        if timeout(GRACE, all).await.is_err() {
+        });
+        if answers.await.is_err() || polls.is_err() {
             warn!(grace_ms = GRACE.as_millis(), "not everything ended in time; what is left is dropped");
             self.loops.abort();
             self.server.abort();

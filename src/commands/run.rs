@@ -55,7 +55,13 @@ pub async fn run(mut args: RunArgs) -> anyhow::Result<ExitCode> {
         config = args.source.described(),
         "starting"
     );
-    let running = daemon::start(config, args.source.for_commands(), args.shard).await?;
+    let running = tokio::select! {
+        started = daemon::start(config, args.source.for_commands(), args.shard) => started?,
+        signal = signals.next() => {
+            info!(signal, "stopped before it had started");
+            return Ok(ExitCode::Fine);
+        }
+    };
     service::tell_ready();
     until_stopped(running, &args.source, &mut signals, &mut reload).await
 }

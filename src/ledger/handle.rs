@@ -23,6 +23,9 @@ use crate::measures::with_causes;
 /// A round waits so long for the ledger, and is published all the same. More than a writer waits for its turn.
 const PATIENCE: Duration = Duration::from_secs(8);
 
+/// A daemon waits so long for its ledger before it answers: one that is held by another process is opened with the first round.
+const FIRST_PATIENCE: Duration = Duration::from_secs(1);
+
 /// A page and an answer tell no more gaps than these; the command tells all.
 const GAPS_SHOWN: u32 = 10_000;
 
@@ -74,10 +77,11 @@ impl DatabaseLedger {
         let mut writer = Writer::new(place.clone());
         // A server may hang, and nobody waits for it here: whoever asks first connects.
         if let Place::Folder(folder) = &place {
-            match writer.connect().await {
-                Ok(()) => {}
-                Err(Trouble::Taken) => return Err(OpenError::Taken { folder: folder.clone() }),
-                Err(trouble) => writer.note_trouble(&trouble),
+            match timeout(FIRST_PATIENCE, writer.connect()).await {
+                Ok(Ok(())) => {}
+                Ok(Err(Trouble::Taken)) => return Err(OpenError::Taken { folder: folder.clone() }),
+                Ok(Err(trouble)) => writer.note_trouble(&trouble),
+                Err(_) => writer.note_trouble(&Trouble::Late),
             }
         }
         let (requests, inbox) = mpsc::unbounded_channel();

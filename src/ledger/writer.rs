@@ -45,6 +45,8 @@ pub(super) enum Trouble {
     Taken,
     #[error("the server did not answer a moment ago")]
     Silent,
+    #[error("it does not open within a second")]
+    Late,
     #[error(transparent)]
     Schema(#[from] SchemaError),
     #[error("what the ledger remembers cannot be read")]

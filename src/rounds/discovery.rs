@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 use super::board::Board;
 use super::known::Known;
@@ -95,6 +95,9 @@ fn log_transition(target: &DiscoveryTarget, before: &DiscoveryRound, now: Option
             "the place cannot be looked through; the checkpoints that are known go on being watched"
         ),
         Some(Change::Up) => info!(discovery, location, "the place can be looked through"),
+        Some(Change::Still(unread)) => debug!(
+            discovery, location, reason = %unread.reason, error = %unread.detail, "the place still cannot be looked through"
+        ),
         None => {}
     }
 }

@@ -6,6 +6,8 @@ use crate::measures::Unread;
 pub(super) enum Change<'a> {
     Down(&'a Unread),
     Up,
+    /// No news.
+    Still(&'a Unread),
 }
 
 /// A poll that fails for another reason than the one before is news as well.
@@ -13,7 +15,7 @@ pub(super) fn change<'a>(polls_before: u64, before: Option<&Unread>, now: Option
     match (before, now) {
         (None, Some(unread)) => Some(Change::Down(unread)),
         (Some(old), Some(new)) if old.reason != new.reason => Some(Change::Down(new)),
-        (Some(_), Some(_)) => None,
+        (Some(_), Some(same)) => Some(Change::Still(same)),
         (Some(_), None) => Some(Change::Up),
         (None, None) => (polls_before == 0).then_some(Change::Up),
     }
@@ -31,7 +33,7 @@ mod tests {
         assert_eq!(change(0, None, None), Some(Change::Up), "the first good poll");
         assert_eq!(change(7, None, None), None);
         assert_eq!(change(0, None, Some(&away)), Some(Change::Down(&away)));
-        assert_eq!(change(7, Some(&away), Some(&away)), None);
+        assert_eq!(change(7, Some(&away), Some(&away)), Some(Change::Still(&away)));
         assert_eq!(change(7, Some(&away), Some(&denied)), Some(Change::Down(&denied)));
         assert_eq!(change(7, Some(&denied), None), Some(Change::Up));
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 use super::board::Board;
 use super::news::{Change, change};
@@ -116,6 +116,9 @@ fn log_transitions(target: &ClusterTarget, state: &ClusterState, found: &Found) 
             warn!(kafka_cluster = cluster, reason = %unread.reason, error = %unread.detail, "the cluster cannot be read");
         }
         Some(Change::Up) => info!(kafka_cluster = cluster, "the cluster can be read"),
+        Some(Change::Still(unread)) => {
+            debug!(kafka_cluster = cluster, reason = %unread.reason, error = %unread.detail, "the cluster still cannot be read");
+        }
         None => {}
     }
     for (query, poll) in target.queries.iter().zip(&found.checkpoints) {
@@ -130,6 +133,10 @@ fn log_transitions(target: &ClusterTarget, state: &ClusterState, found: &Found) 
             Some(Change::Up) => {
                 info!(kafka_cluster = cluster, query = %query.name, checkpoint = location, "the checkpoint can be read");
             }
+            Some(Change::Still(unread)) => debug!(
+                kafka_cluster = cluster, query = %query.name, checkpoint = location, reason = %unread.reason,
+                error = %unread.detail, "the checkpoint still cannot be read"
+            ),
             None => {}
         }
     }

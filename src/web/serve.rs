@@ -27,7 +27,7 @@ use super::access::Tls;
 use super::{WebState, router};
 
 /// How long answers that are under way may take after the word to stop.
-pub const GRACE: Duration = Duration::from_secs(2);
+pub const GRACE: Duration = Duration::from_millis(1_200);
 
 /// What a client may cost.
 #[derive(Clone, Copy, Debug)]

@@ -1,0 +1,121 @@
+"""A stop is heard whatever is being waited for, and told while it lasts."""
+
+import json
+import os
+import re
+import signal
+import sqlite3
+import time
+
+import pytest
+
+from .brinkwatch import Config, Daemon
+from .waiting import wait_until
+
+PATIENCE = 30
+
+
+@pytest.fixture
+def alone(tmp_path):
+    """A configuration without clusters."""
+    config = Config(tmp_path / "brinkwatch", "nowhere:1")
+    config.values["clusters"] = {}
+    return config
+
+
+def hang(path) -> None:
+    """Whoever opens it for reading waits until somebody writes: a disk that hangs."""
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+
+
+def ends(daemon: Daemon, within: float = 2.2) -> None:
+    """SIGTERM ends it, with the process's own time to end, as asked."""
+    began = time.monotonic()
+    daemon.process.child.send_signal(signal.SIGTERM)
+    assert daemon.process.child.wait(PATIENCE) == 0, daemon.log()
+    took = time.monotonic() - began
+    assert took < within, f"{took:.2f} s:\n{daemon.log()}"
+
+
+def starting(config: Config, **options) -> Daemon:
+    path = config.folder / "brinkwatch.toml"
+    return Daemon(config.folder, ["run", "--config", path], config.port, **options)
+
+
+def test_a_stop_is_heard_while_the_configuration_is_waited_for(alone):
+    alone.folder.mkdir()
+    hang(alone.folder / "brinkwatch.toml")
+    daemon = starting(alone)
+    # It has taken the signal over once it is about to read.
+    handled = re.compile(r"SigCgt:\s*(\w+)")
+
+    def takes_it() -> bool:
+        status = open(f"/proc/{daemon.process.child.pid}/status").read()
+        return bool(int(handled.search(status)[1], 16) >> (signal.SIGTERM - 1) & 1)
+
+    wait_until(takes_it, PATIENCE, "it has taken the signal over")
+    ends(daemon)
+
+
+def test_a_stop_is_heard_while_the_configuration_is_read_again(alone, serve):
+    daemon = serve(alone)
+    hang(alone.folder / "brinkwatch.toml")
+    daemon.process.child.send_signal(signal.SIGHUP)
+    wait_until(lambda: "reading the configuration again" in daemon.log(), PATIENCE, "it reads")
+    ends(daemon)
+    assert "stopping at once: something else is waited for" in daemon.log()
+
+
+def test_a_ledger_that_somebody_holds_delays_neither_answers_nor_a_stop(alone, tmp_path):
+    alone.values["state_dir"] = str(tmp_path / "state")
+    Daemon.start(alone).stop()
+    holder = sqlite3.connect(tmp_path / "state" / "brinkwatch.sqlite", isolation_level=None)
+    holder.execute("BEGIN EXCLUSIVE")
+    daemon = starting(alone)
+    wait_until(lambda: daemon.get("/-/healthy").status == 200, 3, "it answers")
+    assert "it does not open within a second" in daemon.log()
+    ends(daemon)
+    holder.close()
+
+
+def test_while_it_stops_it_is_healthy_and_not_ready(cases, config, serve, tmp_path):
+    config.values["state_dir"] = str(tmp_path / "state")
+    config.query("orders", cases["healthy"].checkpoint)
+    daemon = serve(config)
+    holder = sqlite3.connect(tmp_path / "state" / "brinkwatch.sqlite", isolation_level=None)
+    holder.execute("BEGIN EXCLUSIVE")
+
+    def since_the_last_round() -> float:
+        return time.time() - daemon.metrics().value("cluster_poll_last_attempt_timestamp_seconds", kafka_cluster="main")
+
+    wait_until(lambda: since_the_last_round() > 2.5, PATIENCE, "a round waits for the ledger")
+    daemon.process.child.send_signal(signal.SIGTERM)
+    wait_until(lambda: daemon.get("/-/ready").status == 503, 1, "it is not ready any more")
+    assert daemon.get("/-/ready").text == "stopping\n"
+    assert daemon.get("/-/healthy").status == 200
+    assert daemon.process.child.wait(PATIENCE) == 0
+    assert "not everything ended in time; what is left is dropped" in daemon.log()
+    holder.close()
+
+
+FORMATS = {
+    "logfmt": lambda line: dict(re.findall(r'(\w+)=("(?:[^"\\]|\\.)*"|\S+)', line)),
+    "json": json.loads,
+    "pretty": lambda line: dict(re.findall(r'(\w+)="?([^" ]+)', re.sub(r"\x1b\[[\d;]*m", "", line))),
+}
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_the_first_line_of_the_log_tells_version_revision_and_configuration(alone, form):
+    # What somebody sets for one run overrides what is configured.
+    alone.values["log"] = {"format": form, "level": "error"}
+    daemon = Daemon.start(alone, env={"RUST_LOG": "brinkwatch=debug"})
+    assert daemon.stop() == 0
+    lines = daemon.log().splitlines()
+    first = FORMATS[form](lines[0])
+    assert "starting" in lines[0] and {"version", "revision", "config"} <= first.keys(), lines[0]
+    assert re.fullmatch(r'"?\d+\.\d+\.\d+"?', first["version"]), first
+    if form == "json":
+        assert all(json.loads(line)["level"] for line in lines), "each line for itself"
+    assert "stopped" in lines[-1], lines[-1]

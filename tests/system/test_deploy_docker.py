@@ -129,8 +129,14 @@ def test_the_runtime_image_has_no_root_no_shell_form_and_was_run_once():
     assert dict(runtime)["USER"].split(":")[0].isdigit()
     assert json.loads(dict(runtime)["ENTRYPOINT"]) == [INSTALLED]
     labels = set(re.findall(r"org\.opencontainers\.image\.([\w.]+)=", dict(runtime)["LABEL"]))
-    assert labels >= {"title", "description", "licenses", "version", "revision", "base.name"}
+    assert labels >= {"title", "description", "licenses", "version", "revision", "source", "base.name"}
     assert ("ARG", f"VERSION={MANIFEST['version']}") in runtime
+
+
+def test_the_list_is_made_by_the_version_that_is_tried_here():
+    install = (ROOT / "tests" / "testbed" / "install-deploy").read_text()
+    tried = re.search(r"cargo-cyclonedx --locked --version ([\d.]+)", install)[1]
+    assert ("ARG", f"CYCLONEDX_VERSION={tried}") in stages()[0]
 
 
 def test_the_image_answers_where_the_daemon_listens():

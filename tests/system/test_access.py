@@ -1,5 +1,6 @@
 """Who may ask: a real Prometheus and curl over TLS, with passwords, a token and certificates, right and wrong ones."""
 
+import signal
 import ssl
 import subprocess
 
@@ -196,6 +197,39 @@ def test_renewed_certificates_and_tokens_count_without_a_restart(authority, guar
     token.write_text("second\n")
     wait_until(lambda: server.value("up") == 1, PATIENCE, "the scrape succeeds")
     assert server.value("count_over_time(up[1m]) - sum_over_time(up[1m])") <= 4
+
+
+def test_who_may_ask_is_what_the_configuration_says_once_it_is_read_again(authority, guarded, serve_tls):
+    def users(password: str, *open_paths: str) -> None:
+        guarded.values["server"] |= {"basic_auth_users": {"anna": hashed(password)}, "open_paths": ["/-/ready", *open_paths]}
+
+    def asks(path: str, password: str | None = None) -> int:
+        return curl(daemon, authority, path, *(["--user", f"anna:{password}"] if password else []))
+
+    users("old")
+    daemon = serve_tls(guarded, authority.issue("own", hosts=(HOST,)), authority)
+    assert [asks("/", "old"), asks("/", "new"), asks("/metrics")] == [200, 401, 401]
+    users("new", "/metrics")
+    guarded.write()
+    daemon.process.child.send_signal(signal.SIGHUP)
+    wait_until(lambda: asks("/", "new") == 200, PATIENCE, "the new password counts")
+    assert [asks("/", "old"), asks("/metrics"), asks("/")] == [401, 200, 401]
+
+
+def test_a_renewed_authority_of_clients_counts_without_a_restart(authority, guarded, serve_tls, tmp_path):
+    other = Authority(tmp_path / "other")
+    trusted = tmp_path / "clients.pem"
+    trusted.write_text(authority.certificate.read_text())
+    known, stranger = authority.issue("known", hosts=(HOST,)), other.issue("stranger", hosts=(HOST,))
+
+    def shows(pair) -> list:
+        return ["--cert", pair.certificate, "--key", pair.key]
+
+    daemon = serve_tls(guarded, authority.issue("own", hosts=(HOST,)), authority, shows(known), client_ca_file=str(trusted))
+    assert curl(daemon, authority, "/", *shows(stranger)) == 0
+    trusted.write_text(other.certificate.read_text())
+    wait_until(lambda: curl(daemon, authority, "/", *shows(stranger)) == 200, PATIENCE, "the other authority counts")
+    assert curl(daemon, authority, "/", *shows(known)) == 0
 
 
 def test_a_certificate_that_cannot_be_used_is_told_before_anything_is_served(authority, guarded):

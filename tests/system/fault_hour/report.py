@@ -52,6 +52,7 @@ class Report:
             f"| alerts that fired | {len(self.alerts)} |",
             f"| alerts without a cause | {len(self.causeless) or 'none'} |",
             f"| unplanned restarts | {self.restarts or 'none'} |",
+            f"| memory beyond which it is killed | {f'{self.cost.limit // 2**20} MiB' if self.cost.limit else 'no limit could be set'} |",
             f"| largest resident memory | {self.cost.resident / 2**20:.1f} MiB |",
             f"| most file descriptors | {self.cost.files} |",
             f"| largest ledger, its write-ahead log included | {self.cost.ledger / 2**20:.1f} MiB |",

@@ -1,6 +1,7 @@
 """The daemon in a small world of its own: a host file that can be changed, a small disk for its ledger, a clock that
 can be set. It is one process from beginning to end."""
 
+import contextlib
 import http.client
 import os
 import resource
@@ -18,7 +19,7 @@ from .truth import Truth
 
 # A write-ahead log alone takes four of them.
 DISK = 24 * 1024 * 1024
-# What the packages for Kubernetes and Helm allow.
+# What the packages allow.
 MEMORY = 512 * 1024 * 1024
 # Debian's place for it, whatever the processor.
 FAKETIME = "*/faketime/libfaketimeMT.so.1"
@@ -35,6 +36,8 @@ class Cost:
     scrape: float = 0.0
     unanswered: int = 0
     ledger: int = 0
+    # Beyond which it is killed.
+    limit: int | None = None
 
 
 @dataclass
@@ -42,6 +45,7 @@ class Watcher:
     config: Config
     truth: Truth
     cost: Cost = field(default_factory=Cost)
+    groups: list[Path] = field(default_factory=list)
 
     def __post_init__(self):
         folder = self.config.folder
@@ -72,6 +76,7 @@ class Watcher:
         ]  # fmt: skip
         self.process = Process(argv, self.config.folder / "brinkwatch.log")
         self.pid = self.process.pid
+        self.cost.limit = self.confine()
         wait_until(self.is_ready, 90, "brinkwatch is ready")
         self.began = self._began()
         return self
@@ -155,6 +160,26 @@ class Watcher:
         limit = min(hard, 65536) if more is None else self.open_files() + more
         resource.prlimit(self.pid, resource.RLIMIT_NOFILE, (limit, hard))
 
+    def confine(self) -> int | None:
+        """The memory that the packages allow, beyond which the kernel kills; None where no group can be made."""
+        for base, limit in ((Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes"), (Path("/sys/fs/cgroup"), "memory.max")):
+            group = base / f"brinkwatch-{self.pid}"
+            try:
+                group.mkdir()
+                self.groups.append(group)
+                # In a folder of another kind they would be made.
+                for file, value in ((limit, MEMORY), ("cgroup.procs", self.pid)):
+                    with (group / file).open("r+") as written:
+                        written.write(str(value))
+            except OSError:
+                continue
+            return MEMORY
+        return None
+
     def stop(self) -> None:
         self.process.stop()
+        for group in self.groups:
+            # It may be there only in part.
+            with contextlib.suppress(OSError):
+                group.rmdir()
         shutil.rmtree(self.state, ignore_errors=True)

@@ -156,6 +156,10 @@ def test_every_fault_is_counted_and_logged_and_costs_only_its_own_query(started,
                 assert now.value("checkpoint_up", query=f"query{number}") == (number not in patient), number
 
         eventually(back, 60)
+        # Told once, as the beginning was.
+        for number in set(range(len(proxies))) - set(patient):
+            lines = [line for line in daemon.log()[logged:].splitlines() if f"query=query{number} " in line]
+            assert len(lines) == 2 and "level=info" in lines[1] and "the checkpoint can be read" in lines[1], lines
     finally:
         for proxy in proxies.values():
             proxy.stop()

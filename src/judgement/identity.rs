@@ -106,9 +106,22 @@ fn mismatch(
     let detail = format!("{what}; a restart would skip {skipped} offsets of the logs that are there now");
     notes.query(EventKind::ClusterChanged, detail.clone());
     let mut latch = set(LatchKind::ClusterMismatch, detail, round.now, round.newest_planned(), None);
+    latch.since = before.as_ref().and_then(|before| as_now(before, cluster));
     latch.before = before;
     memory.mismatch = Some(latch);
     remember_positions(round, memory);
+}
+
+/// The same kind of identity, as it is now; `None` where not all of it is told.
+fn as_now(before: &Identity, cluster: &ClusterReading) -> Option<Identity> {
+    match before {
+        Identity::Cluster(_) => cluster.cluster_id.clone().map(Identity::Cluster),
+        Identity::Topics(topics) => {
+            let ids = topics.keys().map(|name| Some((TopicName::clone(name), id_now(cluster, name)?)));
+            ids.collect::<Option<BTreeMap<_, _>>>().map(Identity::Topics)
+        }
+        Identity::Topic(_) => None,
+    }
 }
 
 /// Offsets below the positions in the logs that are there now: what a restart would silently pass over.
@@ -127,6 +140,15 @@ fn skipped(round: &Round<'_>, cluster: &ClusterReading) -> u64 {
 fn heal_mismatch(round: &Round<'_>, cluster: &ClusterReading, memory: &mut QueryMemory, notes: &mut Notes) {
     let Some(mut latch) = memory.mismatch.take() else { return };
     latch.set_back(round.now);
+    let now = latch.before.as_ref().and_then(|before| as_now(before, cluster));
+    if now.is_some() && now != latch.since && now != latch.before {
+        // What was planned over the cluster in between says nothing of this one.
+        if latch.since.is_some() {
+            (latch.set_at, latch.batch) = (round.now, round.newest_planned());
+            remember_positions(round, memory);
+        }
+        latch.since = now;
+    }
     let back = match &latch.before {
         Some(Identity::Cluster(before)) => cluster.cluster_id.as_ref().map(|now| now == before),
         Some(Identity::Topics(before)) => {
@@ -210,6 +232,8 @@ fn recreated(
         {
             if latch.before != Some(Identity::Topic(now)) {
                 latch.detail.clone_from(&detail);
+                // What was planned over the topic in between says nothing of this one.
+                (latch.set_at, latch.batch, latch.position) = (round.now, round.newest_planned(), need.committed);
             }
             continue;
         }

@@ -28,7 +28,8 @@ pub(super) fn set(
     batch: Option<BatchId>,
     position: Option<Offset>,
 ) -> Latch {
-    Latch { kind, detail, set_at: now, batch, position, lowest_latest: None, unread: None, before: None, back: None }
+    let (lowest_latest, unread, before, since, back) = (None, None, None, None, None);
+    Latch { kind, detail, set_at: now, batch, position, lowest_latest, unread, before, since, back }
 }
 
 /// What a latch needs to know of the checkpoint to be healed by it.

@@ -214,6 +214,9 @@ pub struct Latch {
     pub unread: Option<(Offset, Offset)>,
     /// The identity before: coming back to it heals.
     pub before: Option<Identity>,
+    /// Of another cluster: the identity that stands there since. With yet another one, all begins anew.
+    #[serde(default)]
+    pub since: Option<Identity>,
     /// The identity before is back, waiting for confirmation.
     pub back: Option<Doubt>,
 }

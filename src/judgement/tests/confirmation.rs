@@ -104,6 +104,23 @@ fn a_batch_planned_before_the_latch_does_not_heal() {
 }
 
 #[test]
+fn a_batch_over_a_topic_that_was_made_again_once_more_does_not_heal() {
+    let mut story = world(100, 0, 200);
+    story.round(30);
+    story.orders().topic_id = Some(TopicId([2; 16]));
+    assert_eq!(story.look(30).state, Recreated);
+    // Planned and committed over the second topic; before anyone looks there is a third.
+    story.now += 60;
+    story.commit(8, &[(0, 52)]);
+    story.orders().topic_id = Some(TopicId([3; 16]));
+    assert_eq!(story.bounds(0, 0, 59).look(10).state, Recreated);
+    assert_eq!(story.look(30).state, Recreated);
+    story.now += 60;
+    story.commit(9, &[(0, 59)]);
+    assert_eq!(story.look(0).state, CaughtUp);
+}
+
+#[test]
 fn a_doubt_that_began_while_our_clock_ran_ahead_is_confirmed_once_it_is_right() {
     let mut story = world(300, 0, 200);
     assert_eq!(story.look(86_400).state, Unconfirmed);

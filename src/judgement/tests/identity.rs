@@ -67,6 +67,29 @@ fn a_mismatch_heals_by_a_batch_on_the_new_cluster() {
 }
 
 #[test]
+fn a_batch_on_a_cluster_that_is_gone_again_does_not_heal() {
+    let by_cluster: fn(&mut World, u8) = |story, id| story.kafka().cluster_id = Some(format!("K{id}"));
+    let by_topics: fn(&mut World, u8) = |story, id| {
+        story.orders().topic_id = Some(TopicId([id; 16]));
+        story.named("clicks").topic_id = Some(TopicId([id + 100; 16]));
+    };
+    for change in [by_cluster, by_topics] {
+        let mut story = two_topics();
+        change(&mut story, 2);
+        assert_eq!(story.round(30).state, QueryState::ClusterMismatch);
+        // Planned and committed on the second cluster; before anyone looks there is a third.
+        story.now += 30;
+        story.commit(8, &[(0, 150)]);
+        change(&mut story, 3);
+        assert_eq!(story.round(10).state, QueryState::ClusterMismatch);
+        assert_eq!(story.round(30).state, QueryState::ClusterMismatch);
+        story.now += 30;
+        story.commit(9, &[(0, 160)]);
+        assert_eq!(story.round(0).state, QueryState::Behind);
+    }
+}
+
+#[test]
 fn a_mismatch_heals_when_the_old_cluster_is_back_and_nothing_is_forgotten() {
     let mut story = two_topics();
     story.kafka().cluster_id = Some("K2".to_owned());

@@ -3,7 +3,6 @@
 import os
 import signal
 import socket
-import sqlite3
 import time
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 
 from . import web
 from .brinkwatch import Config, Daemon, binary, run
+from .held_ledger import held, wait_for_a_waiting_round
 from .ports import free_port
 from .process import Process
 from .waiting import wait_until
@@ -111,17 +111,10 @@ def test_a_second_signal_ends_it_at_once(cases, config, serve, tmp_path):
     config.values["state_dir"] = str(tmp_path / "state")
     config.query("orders", cases["healthy"].checkpoint)
     daemon = serve(config)
-    holder = sqlite3.connect(tmp_path / "state" / "brinkwatch.sqlite", isolation_level=None)
-    holder.execute("BEGIN EXCLUSIVE")
-
-    def since_the_last_round() -> float:
-        return time.time() - daemon.metrics().value("cluster_poll_last_attempt_timestamp_seconds", kafka_cluster="main")
-
-    # The next round comes every second, unless the one before waits for the ledger.
-    wait_until(lambda: since_the_last_round() > 2.5, PATIENCE, "a round waits for the ledger")
-    assert ends(daemon, 1, signal.SIGTERM, signal.SIGTERM) == 0
+    with held(tmp_path / "state"):
+        wait_for_a_waiting_round(daemon)
+        assert ends(daemon, 1, signal.SIGTERM, signal.SIGTERM) == 0
     assert "stopping at once" in daemon.log(), daemon.log()
-    holder.close()
 
 
 def test_what_changed_is_changed_and_everything_else_goes_on(cases, config, serve, black_hole, tmp_path):

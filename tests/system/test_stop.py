@@ -4,12 +4,12 @@ import json
 import os
 import re
 import signal
-import sqlite3
 import time
 
 import pytest
 
 from .brinkwatch import Config, Daemon
+from .held_ledger import held, wait_for_a_waiting_round
 from .waiting import wait_until
 
 PATIENCE = 30
@@ -70,33 +70,25 @@ def test_a_stop_is_heard_while_the_configuration_is_read_again(alone, serve):
 def test_a_ledger_that_somebody_holds_delays_neither_answers_nor_a_stop(alone, tmp_path):
     alone.values["state_dir"] = str(tmp_path / "state")
     Daemon.start(alone).stop()
-    holder = sqlite3.connect(tmp_path / "state" / "brinkwatch.sqlite", isolation_level=None)
-    holder.execute("BEGIN EXCLUSIVE")
-    daemon = starting(alone)
-    wait_until(lambda: daemon.get("/-/healthy").status == 200, 3, "it answers")
-    assert "it does not open within a second" in daemon.log()
-    ends(daemon)
-    holder.close()
+    with held(tmp_path / "state"):
+        daemon = starting(alone)
+        wait_until(lambda: daemon.get("/-/healthy").status == 200, 3, "it answers")
+        assert "it does not open within a second" in daemon.log()
+        ends(daemon)
 
 
 def test_while_it_stops_it_is_healthy_and_not_ready(cases, config, serve, tmp_path):
     config.values["state_dir"] = str(tmp_path / "state")
     config.query("orders", cases["healthy"].checkpoint)
     daemon = serve(config)
-    holder = sqlite3.connect(tmp_path / "state" / "brinkwatch.sqlite", isolation_level=None)
-    holder.execute("BEGIN EXCLUSIVE")
-
-    def since_the_last_round() -> float:
-        return time.time() - daemon.metrics().value("cluster_poll_last_attempt_timestamp_seconds", kafka_cluster="main")
-
-    wait_until(lambda: since_the_last_round() > 2.5, PATIENCE, "a round waits for the ledger")
-    daemon.process.child.send_signal(signal.SIGTERM)
-    wait_until(lambda: daemon.get("/-/ready").status == 503, 1, "it is not ready any more")
-    assert daemon.get("/-/ready").text == "stopping\n"
-    assert daemon.get("/-/healthy").status == 200
-    assert daemon.process.child.wait(PATIENCE) == 0
+    with held(tmp_path / "state"):
+        wait_for_a_waiting_round(daemon)
+        daemon.process.child.send_signal(signal.SIGTERM)
+        wait_until(lambda: daemon.get("/-/ready").status == 503, 1, "it is not ready any more")
+        assert daemon.get("/-/ready").text == "stopping\n"
+        assert daemon.get("/-/healthy").status == 200
+        assert daemon.process.child.wait(PATIENCE) == 0
     assert "not everything ended in time; what is left is dropped" in daemon.log()
-    holder.close()
 
 
 FORMATS = {

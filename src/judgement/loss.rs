@@ -109,8 +109,12 @@ fn parts(
 }
 
 /// Whether what was committed since the last look was read before anything could be deleted: time alone is at work, the
-/// entry that covers it was committed by the deadline known then, and that deadline is over.
+/// entry that covers it was committed by the deadline known then, and that deadline is over. The deadline has to be that
+/// of a record which was there: one that comes later may bear an earlier time, when its producer had to wait.
 fn proved_in_time(round: &Round<'_>, at: &TopicPartition, to: Offset, policy: Policy, one: &PartitionMemory) -> bool {
+    if one.seen.is_none() || one.seen >= one.latest {
+        return false;
+    }
     let Some(Deadline::At(deadline)) = one.deadline.filter(|_| time_alone(policy)) else { return false };
     let covers = |entry: &&Entry| entry.positions.get(at).is_some_and(|offset| *offset >= to);
     let covering = round.history.iter().filter(covers).find_map(|entry| entry.committed_at);

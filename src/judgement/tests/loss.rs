@@ -79,6 +79,23 @@ fn older_entries_tell_when_the_range_was_committed() {
 }
 
 #[test]
+fn the_deadline_of_a_record_that_was_yet_to_come_proves_nothing() {
+    let read = |latest: i64| {
+        // Time alone deletes after an hour.
+        let mut story = world(100, 0, latest);
+        story.age(0, 100, 0).round(0);
+        story.now = 3590;
+        story.commit(8, &[(0, 150)]);
+        story.now = 4000;
+        story.bounds(0, 120, 200);
+        story
+    };
+    check(&mut read(101), &[]);
+    // Its producer had to wait: what came was stamped before anyone looked, and went before the deadline.
+    check(&mut read(100), &[(0, 100, 120, Possible)]);
+}
+
+#[test]
 fn an_open_batch_may_be_reading_what_is_gone() {
     let mut story = world(100, 0, 500);
     story.round(30);

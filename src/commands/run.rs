@@ -1,5 +1,7 @@
 //! `brinkwatch run`: the daemon.
 
+use std::time::Duration;
+
 use clap::Args;
 use tracing::{error, info, warn};
 
@@ -10,7 +12,7 @@ use crate::measures::with_causes;
 use crate::process::exit_code::ExitCode;
 use crate::process::logging;
 use crate::process::service::{self, Watchdog};
-use crate::process::signals::{ReloadSignal, StopSignals};
+use crate::process::signals::{HeardSignals, ReloadSignal, StopSignals};
 use crate::shard::Shard;
 
 /// Watch the configured queries until stopped
@@ -38,13 +40,16 @@ pub struct RunArgs {
     shard: Shard,
 }
 
+/// So long a signal may go unheard. A stop in order takes as long at most.
+const UNHEARD: Duration = Duration::from_millis(1_500);
+
 /// Runs the daemon until a signal or a fault ends it.
 ///
 /// # Errors
 /// When it cannot be started, or one of its parts failed.
 pub async fn run(mut args: RunArgs) -> anyhow::Result<ExitCode> {
     // Before anything that must be stopped in order.
-    let mut signals = StopSignals::take_over()?;
+    let mut signals = StopSignals::take_over()?.heard_within(UNHEARD);
     let mut reload = ReloadSignal::take_over()?;
     args.source.set.extend(args.listen.take().map(|listen| ("server.listen".to_owned(), listen)));
     let config = args.source.load()?;
@@ -81,7 +86,7 @@ pub(super) fn start_log(log: Log) {
 async fn until_stopped(
     mut running: Running,
     source: &ConfigSource,
-    signals: &mut StopSignals,
+    signals: &mut HeardSignals,
     reload: &mut ReloadSignal,
 ) -> anyhow::Result<ExitCode> {
     let mut watchdog = Watchdog::asked_for();

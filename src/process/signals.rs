@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{Notify, mpsc};
-use tokio::time::timeout;
+use tokio::time::sleep;
 use tracing::warn;
 
 /// The signal that asks for the configuration to be read again: SIGHUP.
@@ -28,17 +28,11 @@ impl ReloadSignal {
     }
 }
 
-/// So long a signal may go unheard, while something waits for a disk that hangs, before it ends the process by itself.
-const PATIENCE: Duration = Duration::from_millis(1_800);
-
 /// The signals that ask for an end: SIGTERM (init systems, Kubernetes) and SIGINT (a person at a terminal).
-///
-/// Whoever takes them over may be waiting for a file when one comes. So a task of their own receives them, and ends the
-/// process, with code 0 as asked, when one is not heard in time.
 #[derive(Debug)]
 pub struct StopSignals {
-    came: mpsc::UnboundedReceiver<&'static str>,
-    heard: Arc<Notify>,
+    terminate: Signal,
+    interrupt: Signal,
 }
 
 impl StopSignals {
@@ -47,14 +41,37 @@ impl StopSignals {
     /// # Errors
     /// When the operating system refuses a handler.
     pub fn take_over() -> io::Result<Self> {
-        let (terminate, interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-        let (tell, came) = mpsc::unbounded_channel();
-        let heard = Arc::new(Notify::new());
-        tokio::spawn(pass_on(terminate, interrupt, tell, Arc::clone(&heard)));
-        Ok(Self { came, heard })
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
 
     /// Waits for the next one, and names it. Can be called again: a second signal means *at once*.
+    pub async fn next(&mut self) -> &'static str {
+        tokio::select! {
+            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.interrupt.recv() => "SIGINT",
+        }
+    }
+
+    /// For a process that has nothing to finish: one that nobody hears within `patience` (they may be waiting for a disk
+    /// that hangs), or a second one meanwhile, ends the process, with code 0 as asked.
+    #[must_use]
+    pub fn heard_within(self, patience: Duration) -> HeardSignals {
+        let (tell, came) = mpsc::unbounded_channel();
+        let heard = Arc::new(Notify::new());
+        tokio::spawn(pass_on(self, patience, tell, Arc::clone(&heard)));
+        HeardSignals { came, heard }
+    }
+}
+
+/// Stop signals that are received by a task of their own.
+#[derive(Debug)]
+pub struct HeardSignals {
+    came: mpsc::UnboundedReceiver<&'static str>,
+    heard: Arc<Notify>,
+}
+
+impl HeardSignals {
+    /// As [`StopSignals::next`].
     pub async fn next(&mut self) -> &'static str {
         match self.came.recv().await {
             Some(name) => {
@@ -68,22 +85,24 @@ impl StopSignals {
 }
 
 async fn pass_on(
-    mut terminate: Signal,
-    mut interrupt: Signal,
+    mut signals: StopSignals,
+    patience: Duration,
     tell: mpsc::UnboundedSender<&'static str>,
     heard: Arc<Notify>,
 ) {
     loop {
-        let name = tokio::select! {
+        let signal = tokio::select! {
             () = tell.closed() => return,
-            _ = terminate.recv() => "SIGTERM",
-            _ = interrupt.recv() => "SIGINT",
+            signal = signals.next() => signal,
         };
-        if tell.send(name).is_err() {
+        if tell.send(signal).is_err() {
             return;
         }
-        if timeout(PATIENCE, heard.notified()).await.is_err() {
-            at_once(name);
+        tokio::select! {
+            biased;
+            () = heard.notified() => {}
+            second = signals.next() => at_once(second),
+            () = sleep(patience) => at_once(signal),
         }
     }
 }

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .brinkwatch import Daemon
+from .brinkwatch import Config, Daemon
 from .waiting import wait_until
 
 
@@ -21,7 +21,18 @@ def held(state: Path) -> Iterator[None]:
         holder.close()
 
 
-def wait_for_a_waiting_round(daemon: Daemon, patience: float = 30) -> None:
+@contextmanager
+def a_round_that_waits(config: Config, checkpoint: Path | str, serve) -> Iterator[Daemon]:
+    """A daemon in the middle of a round that waits for its ledger."""
+    state = config.folder / "state"
+    config.values["state_dir"] = str(state)
+    daemon = serve(config.query("orders", checkpoint))
+    with held(state):
+        _wait_for_it(daemon)
+        yield daemon
+
+
+def _wait_for_it(daemon: Daemon, patience: float = 30) -> None:
     def since_the_last_round() -> float:
         return time.time() - daemon.metrics().value("cluster_poll_last_attempt_timestamp_seconds", kafka_cluster="main")
 

@@ -10,7 +10,7 @@ import pytest
 
 from . import web
 from .brinkwatch import Config, Daemon, binary, run
-from .held_ledger import held, wait_for_a_waiting_round
+from .held_ledger import a_round_that_waits
 from .ports import free_port
 from .process import Process
 from .waiting import wait_until
@@ -107,12 +107,8 @@ def test_a_stop_is_done_within_two_seconds_while_broker_and_store_hang(tmp_path,
     half.close()
 
 
-def test_a_second_signal_ends_it_at_once(cases, config, serve, tmp_path):
-    config.values["state_dir"] = str(tmp_path / "state")
-    config.query("orders", cases["healthy"].checkpoint)
-    daemon = serve(config)
-    with held(tmp_path / "state"):
-        wait_for_a_waiting_round(daemon)
+def test_a_second_signal_ends_it_at_once(cases, config, serve):
+    with a_round_that_waits(config, cases["healthy"].checkpoint, serve) as daemon:
         assert ends(daemon, 1, signal.SIGTERM, signal.SIGTERM) == 0
     assert "stopping at once" in daemon.log(), daemon.log()
 

@@ -4,12 +4,14 @@ import json
 import os
 import re
 import signal
+import socket
+import subprocess
 import time
 
 import pytest
 
-from .brinkwatch import Config, Daemon
-from .held_ledger import held, wait_for_a_waiting_round
+from .brinkwatch import Config, Daemon, binary
+from .held_ledger import a_round_that_waits, held
 from .waiting import wait_until
 
 PATIENCE = 30
@@ -29,7 +31,15 @@ def hang(path) -> None:
     os.mkfifo(path)
 
 
-def ends(daemon: Daemon, within: float = 2.2) -> None:
+def reader_of(path) -> int | None:
+    """A way to write to whoever waits there; None while nobody does."""
+    try:
+        return os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError:
+        return None
+
+
+def ends(daemon: Daemon, within: float = 2) -> None:
     """SIGTERM ends it, with the process's own time to end, as asked."""
     began = time.monotonic()
     daemon.process.child.send_signal(signal.SIGTERM)
@@ -77,18 +87,44 @@ def test_a_ledger_that_somebody_holds_delays_neither_answers_nor_a_stop(alone, t
         ends(daemon)
 
 
-def test_while_it_stops_it_is_healthy_and_not_ready(cases, config, serve, tmp_path):
-    config.values["state_dir"] = str(tmp_path / "state")
-    config.query("orders", cases["healthy"].checkpoint)
-    daemon = serve(config)
-    with held(tmp_path / "state"):
-        wait_for_a_waiting_round(daemon)
+def test_while_it_stops_it_is_healthy_and_not_ready(cases, config, serve):
+    with a_round_that_waits(config, cases["healthy"].checkpoint, serve) as daemon:
         daemon.process.child.send_signal(signal.SIGTERM)
         wait_until(lambda: daemon.get("/-/ready").status == 503, 1, "it is not ready any more")
         assert daemon.get("/-/ready").text == "stopping\n"
         assert daemon.get("/-/healthy").status == 200
         assert daemon.process.child.wait(PATIENCE) == 0
     assert "not everything ended in time; what is left is dropped" in daemon.log()
+
+
+def test_a_second_signal_is_heard_as_well_while_a_file_is_waited_for(alone, serve):
+    daemon = serve(alone)
+    hang(alone.folder / "brinkwatch.toml")
+    daemon.process.child.send_signal(signal.SIGHUP)
+    wait_until(lambda: "reading the configuration again" in daemon.log(), PATIENCE, "it reads")
+    daemon.process.child.send_signal(signal.SIGTERM)
+    time.sleep(0.05)
+    ends(daemon, within=1)
+
+
+def test_a_recording_is_written_though_the_signal_comes_in_a_round_that_hangs(tmp_path):
+    checkpoint = tmp_path / "checkpoint"
+    for log in ("offsets", "commits"):
+        (checkpoint / log).mkdir(parents=True)
+    hang(checkpoint / "metadata")
+    with socket.create_server(("127.0.0.1", 0)) as broker:
+        # It takes connections and never answers.
+        address = f"127.0.0.1:{broker.getsockname()[1]}"
+        config = Config(tmp_path / "brinkwatch", address, values={"poll_interval": "12s"}).query("orders", checkpoint)
+        argv = [binary(), "record", "orders", "--for", "1h", "--config", config.write()]
+        recording = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        # Somebody reads there, so the first round is under way.
+        writer = wait_until(lambda: reader_of(checkpoint / "metadata"), PATIENCE, "it reads the checkpoint")
+        recording.terminate()
+        written, said = recording.communicate(timeout=PATIENCE)
+    os.close(writer)
+    assert recording.returncode == 0, said
+    assert len(json.loads(written)["steps"]) == 1, written
 
 
 FORMATS = {

@@ -266,15 +266,16 @@ impl Running {
         drop(self.ledger);
         drop(self.asked);
         let end = Instant::now() + GRACE;
-        // Meanwhile whoever asks is told that we are stopping.
-        let polls = timeout_at(end - LAST_ANSWERS, self.loops.ended()).await;
-        self.close.cancel();
-        let answers = timeout_at(end, async {
+        let all = async {
+            // Meanwhile whoever asks is told that we are stopping. Polls that take longer may still end.
+            drop(timeout_at(end - LAST_ANSWERS, self.loops.ended()).await);
+            self.close.cancel();
+            self.loops.ended().await;
             if !self.server.is_finished() && (&mut self.server).await.is_err() {
                 warn!("the web server crashed while it was stopped");
             }
-        });
-        if answers.await.is_err() || polls.is_err() {
+        };
+        if timeout_at(end, all).await.is_err() {
             warn!(grace_ms = GRACE.as_millis(), "not everything ended in time; what is left is dropped");
             self.loops.abort();
             self.server.abort();

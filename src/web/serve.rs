@@ -26,7 +26,8 @@ use tokio_util::sync::CancellationToken;
 use super::access::Tls;
 use super::{WebState, router};
 
-/// How long answers that are under way may take after the word to stop.
+/// How long answers that are under way may take after the word to stop. Less than the daemon gives to all its parts, so
+/// that it is said which connections were cut.
 pub const GRACE: Duration = Duration::from_millis(1_200);
 
 /// What a client may cost.

@@ -29,27 +29,20 @@ pub(super) fn state(
     memory: &QueryMemory,
 ) -> (QueryState, Cow<'static, str>, BTreeSet<Condition>) {
     let mut conditions = conditions(settings, whole, partitions, memory);
-    let lag = partitions.values().any(|verdict| verdict.lag.is_some_and(|lag| lag > 0));
-    let mut state = conditions.iter().filter_map(|condition| of(*condition)).min().unwrap_or(if lag {
-        QueryState::Behind
-    } else {
-        QueryState::Idle
-    });
     // Whether a query stalls is told by its checkpoint, and by what was remembered of one that was not read.
-    let outlasts = |last: &QueryState| !matches!(last, QueryState::Superseded | QueryState::Stalled);
-    if whole.blind
-        && let Some(last) = memory.state.filter(outlasts)
-    {
+    let outlasts = |last: QueryState| !matches!(last, QueryState::Superseded | QueryState::Stalled);
+    if whole.blind && memory.state.is_some_and(outlasts) {
         // The query may have passed all that was lost: that its checkpoint tells, which was read.
         let passed = whole.unreadable.is_none() && !conditions.contains(&Condition::Lost);
         let stands = |condition: &Condition| keeps(*condition) && !(passed && *condition == Condition::Lost);
         conditions.extend(memory.conditions.iter().copied().filter(stands));
-        let worst = conditions.iter().filter_map(|condition| of(*condition)).min();
-        state = state.min(worst.unwrap_or(state));
-        if !(passed && last == QueryState::Lost) {
-            state = state.min(last);
-        }
     }
+    let lag = partitions.values().any(|verdict| verdict.lag.is_some_and(|lag| lag > 0));
+    let state = conditions.iter().filter_map(|condition| of(*condition)).min().unwrap_or(if lag {
+        QueryState::Behind
+    } else {
+        QueryState::Idle
+    });
     let reason = reason(state, whole, partitions, memory);
     (state, reason, conditions)
 }

@@ -144,7 +144,7 @@ fn heal_mismatch(round: &Round<'_>, cluster: &ClusterReading, memory: &mut Query
     if now.is_some() && now != latch.since && now != latch.before {
         // What was planned over the cluster in between says nothing of this one.
         if latch.since.is_some() {
-            (latch.set_at, latch.batch) = (round.now, round.newest_planned());
+            latch.renew(round.now, round.newest_planned());
             remember_positions(round, memory);
         }
         latch.since = now;
@@ -233,7 +233,8 @@ fn recreated(
             if latch.before != Some(Identity::Topic(now)) {
                 latch.detail.clone_from(&detail);
                 // What was planned over the topic in between says nothing of this one.
-                (latch.set_at, latch.batch, latch.position) = (round.now, round.newest_planned(), need.committed);
+                latch.renew(round.now, round.newest_planned());
+                latch.position = need.committed;
             }
             continue;
         }

@@ -44,6 +44,11 @@ impl Latch {
     pub(super) fn set_back(&mut self, now: Moment) {
         self.set_at = self.set_at.min(now);
     }
+
+    /// What it is about changed once more: no batch that was planned until now heals it. Its position is the caller's.
+    pub(super) fn renew(&mut self, now: Moment, newest_planned: Option<BatchId>) {
+        (self.set_at, self.batch) = (now, newest_planned);
+    }
 }
 
 /// Whether the newest committed batch was planned after the latch was set. Its time tells; where the store knows no

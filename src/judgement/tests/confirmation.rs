@@ -85,12 +85,18 @@ fn a_batch_planned_after_the_latch_heals_when_it_moves_the_position_into_the_log
     assert_eq!(kinds(&verdict), [EventKind::PositionMovedBack, EventKind::PositionJumped]);
 }
 
-#[test]
-fn a_batch_planned_before_the_latch_does_not_heal() {
+/// At 100 of 200, and so many seconds after the first look there is another topic under the name.
+fn made_again(later: i64) -> World {
     let mut story = world(100, 0, 200);
     story.round(30);
     story.orders().topic_id = Some(TopicId([2; 16]));
-    assert_eq!(story.look(30).state, Recreated);
+    assert_eq!(story.look(later).state, Recreated);
+    story
+}
+
+#[test]
+fn a_batch_planned_before_the_latch_does_not_heal() {
+    let mut story = made_again(30);
     // Planned five seconds before it is committed: at 57, when the latch was set at 60.
     story.now = 62;
     story.commit(8, &[(0, 150)]);
@@ -105,10 +111,7 @@ fn a_batch_planned_before_the_latch_does_not_heal() {
 
 #[test]
 fn a_batch_over_a_topic_that_was_made_again_once_more_does_not_heal() {
-    let mut story = world(100, 0, 200);
-    story.round(30);
-    story.orders().topic_id = Some(TopicId([2; 16]));
-    assert_eq!(story.look(30).state, Recreated);
+    let mut story = made_again(30);
     // Planned and committed over the second topic; before anyone looks there is a third.
     story.now += 60;
     story.commit(8, &[(0, 52)]);
@@ -131,10 +134,7 @@ fn a_doubt_that_began_while_our_clock_ran_ahead_is_confirmed_once_it_is_right() 
 
 #[test]
 fn a_latch_that_was_set_while_our_clock_ran_ahead_heals_once_it_is_right() {
-    let mut story = world(100, 0, 200);
-    story.round(30);
-    story.orders().topic_id = Some(TopicId([2; 16]));
-    assert_eq!(story.look(86_400).state, Recreated);
+    let mut story = made_again(86_400);
     story.now = 60;
     assert_eq!(story.look(0).state, Recreated);
     story.now = 92;

@@ -48,16 +48,21 @@ const PRINCIPAL: &str = "sasl.kerberos.principal";
 /// librdkafka's own.
 const USUAL_PRINCIPAL: &str = "kafkaclient";
 
-/// Whom `kinit` gets tickets for; `None` where it is not run.
+/// Whom `kinit` gets tickets for; `None` where it is not run. librdkafka takes names in any case, and Kerberos where a
+/// login names no mechanism.
 fn principal(cluster: &Cluster) -> Option<&str> {
     let plain = |property| match cluster.librdkafka.get(property) {
         Some(Property::Plain(value)) => Some(value.as_str()),
         _ => None,
     };
-    let by_table = cluster.sasl.as_ref().map(|sasl| sasl.mechanism.label());
-    let mechanism = by_table.or_else(|| plain("sasl.mechanism")).or_else(|| plain("sasl.mechanisms"));
+    let kerberos = Mechanism::Gssapi.label();
+    let by_properties = || {
+        let logs_in = plain("security.protocol")?.to_ascii_uppercase().starts_with("SASL");
+        logs_in.then(|| plain("sasl.mechanism").or_else(|| plain("sasl.mechanisms")).unwrap_or(kerberos))
+    };
+    let mechanism = cluster.sasl.as_ref().map(|sasl| sasl.mechanism.label()).or_else(by_properties)?;
     let with_kinit = plain("sasl.kerberos.min.time.before.relogin").is_none_or(|time| time != "0");
-    (mechanism == Some(Mechanism::Gssapi.label()) && with_kinit).then(|| plain(PRINCIPAL).unwrap_or(USUAL_PRINCIPAL))
+    (mechanism.eq_ignore_ascii_case(kerberos) && with_kinit).then(|| plain(PRINCIPAL).unwrap_or(USUAL_PRINCIPAL))
 }
 
 fn cluster(

@@ -62,6 +62,18 @@ fn two_principals_of_kerberos_are_refused() {
     assert!(other.contains("is another one than \"anna\" of clusters.one"), "{other}");
     // The library's own name, where none is given.
     assert_ne!(problems(""), "");
+    let passed_through = |more: &str| {
+        let one =
+            "[clusters.{}]\nbootstrap_servers = \"a\"\n[clusters.{}.librdkafka]\nsecurity_protocol = \"sasl_ssl\"\n";
+        let text = format!(
+            "{}{more}\n{}sasl_kerberos_principal = \"bert\"",
+            one.replace("{}", "one"),
+            one.replace("{}", "two")
+        );
+        load(ConfigFile::Text { name: "test", text: &text }, [], &[]).is_err()
+    };
+    assert!(passed_through("") && passed_through("sasl_mechanisms = \"gssapi\""));
+    assert!(!passed_through("sasl_mechanism = \"PLAIN\"\nsasl_username = \"a\"\nsasl_password = \"b\""));
     // Tickets that the library gets come by the process's own keytab, whatever stands here.
     assert_eq!(problems("sasl_kerberos_min_time_before_relogin = 0"), "");
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use super::properties::mechanism;
 use crate::measures::{Reason, Unread};
 
 type Properties = BTreeMap<String, String>;
@@ -14,7 +15,7 @@ const AWAY: [&str; 3] = ["Cannot contact any KDC", "Cannot find KDC", "Cannot re
 
 /// Why nobody could log in, if Kerberos is how: the command for tickets is run once more, no longer than `wait`.
 pub(super) fn explain(told: Option<&Unread>, properties: &Properties, wait: Duration) -> Option<Unread> {
-    if properties.get("sasl.mechanism").is_none_or(|mechanism| mechanism != "GSSAPI") {
+    if mechanism(properties).is_none_or(|mechanism| mechanism != "GSSAPI") {
         return None;
     }
     // Before there was a first ticket the client says nothing at all.
@@ -74,7 +75,8 @@ mod tests {
                         (start (-1)): SASL(-1): generic failure: GSSAPI Error: No credentials were supplied";
 
     fn explained(told: Option<&str>, command: &str, more: &[(&str, &str)]) -> Option<Unread> {
-        let given = [("sasl.mechanism", "GSSAPI"), ("sasl.kerberos.kinit.cmd", command)];
+        // Without a mechanism it is Kerberos.
+        let given = [("security.protocol", "sasl_plaintext"), ("sasl.kerberos.kinit.cmd", command)];
         let properties = given.iter().chain(more).map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
         let told = told.map(|words| Unread::new(Reason::Denied, words));
         explain(told.as_ref(), &properties.collect(), Duration::from_millis(500))

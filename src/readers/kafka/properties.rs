@@ -61,19 +61,20 @@ const SERVED: [(&str, &str, &str); 6] = [
     ("GSSAPI", "sasl_gssapi", "; build Brinkwatch with --features gssapi"),
 ];
 
+/// How a client logs in, in capitals; `None` where it does not.
+pub(super) fn mechanism(properties: &BTreeMap<String, String>) -> Option<String> {
+    let value = |key: &str| properties.get(key).map(|value| value.to_ascii_uppercase());
+    value("security.protocol").filter(|protocol| protocol.starts_with("SASL"))?;
+    // librdkafka's own default.
+    Some(value("sasl.mechanism").or_else(|| value("sasl.mechanisms")).unwrap_or_else(|| "GSSAPI".to_owned()))
+}
+
 /// Holds what is asked for against what the linked librdkafka was built with. It would refuse too, in words about
 /// itself.
 pub(super) fn check_served(properties: &BTreeMap<String, String>) -> Result<(), OpenError> {
-    let value = |key: &str| properties.get(key).map(|value| value.to_ascii_uppercase());
-    let protocol = value("security.protocol").unwrap_or_default();
-    let mechanism = value("sasl.mechanism").or_else(|| value("sasl.mechanisms"));
-    let mut wanted = Vec::new();
-    if protocol.ends_with("SSL") {
+    let mut wanted: Vec<String> = mechanism(properties).into_iter().collect();
+    if properties.get("security.protocol").is_some_and(|protocol| protocol.to_ascii_uppercase().ends_with("SSL")) {
         wanted.push("SSL".to_owned());
-    }
-    if protocol.starts_with("SASL") {
-        // librdkafka's own default.
-        wanted.push(mechanism.unwrap_or_else(|| "GSSAPI".to_owned()));
     }
     let built = ClientConfig::new().create_native_config().and_then(|config| config.get("builtin.features"));
     let built = built.map_err(|error| OpenError::Refused(error.to_string()))?;

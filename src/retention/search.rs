@@ -3,7 +3,7 @@
 //! The answer lies between two moments: the timestamp of a record that is known to stand at or below the committed
 //! offset, and a moment that all records up to it are known to be older than. Records arrive at some pace, so the
 //! committed offset's place between the two offsets says where between the two moments to look; two look-ups are
-//! enough for most partitions. The lower moment is proved at every step, so a search may stop at any.
+//! enough for most partitions, and one where records are rare. The lower moment is proved at every step, so a search may stop at any.
 
 use std::time::Duration;
 

@@ -30,7 +30,7 @@ from confluent_kafka.admin import (
 
 from .ports import free_port, is_open
 from .process import Process
-from .waiting import wait_until
+from .waiting import PAUSE, wait_until
 
 CLUSTER_ID = "AAAAAAAAAAAAAAAAAAAABQ"
 MINUTE_MS = 60_000
@@ -41,6 +41,15 @@ PATIENCE = 90
 HANGING_MS = 8_000
 # What a broker may take to change something.
 CHANGE = 60
+# For an answer that comes at once, or not at all.
+ASK = 4
+# Errors that pass once everyone has heard who leads.
+MOVING = {
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.FENCED_LEADER_EPOCH,
+    KafkaError.UNKNOWN_LEADER_EPOCH,
+}
 
 JVM = ["-Xms96m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true"]
 
@@ -182,7 +191,7 @@ class Kafka:
             for key, value in config.items()
         ]
         resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=entries)
-        self.admin.incremental_alter_configs([resource], request_timeout=CHANGE)[resource].result(CHANGE)
+        self.alter_configs(resource)
 
     # What Kafka itself says
 
@@ -256,11 +265,32 @@ class Kafka:
 
     # Within
 
+    def alter_configs(self, resource: ConfigResource) -> None:
+        """Asks until it is answered: an answer may get lost, and to set the same twice changes nothing."""
+
+        def altered() -> bool:
+            try:
+                self.admin.incremental_alter_configs([resource], request_timeout=ASK)[resource].result(2 * ASK)
+            except (KafkaException, TimeoutError):
+                # Another client has connections of its own.
+                self._admin = None
+                raise
+            return True
+
+        wait_until(altered, CHANGE, f"{resource} is altered")
+
     def _offsets(self, topic: str, spec: OffsetSpec) -> dict[int, int]:
         described = self.admin.describe_topics(TopicCollection([topic]), request_timeout=10)[topic].result()
         wanted = {TopicPartition(topic, partition.id): spec for partition in described.partitions}
-        found = self.admin.list_offsets(wanted, request_timeout=10)
-        return {where.partition: future.result().offset for where, future in found.items()}
+        deadline = time.monotonic() + ASK
+        while True:
+            found = self.admin.list_offsets(wanted, request_timeout=10)
+            try:
+                return {where.partition: future.result().offset for where, future in found.items()}
+            except KafkaException as error:
+                if error.args[0].code() not in MOVING or time.monotonic() > deadline:
+                    raise
+            time.sleep(PAUSE)
 
     def _java(self, main: str, *arguments: str) -> str:
         argv = ["java", *JVM, *self._logging, "-cp", self._classpath, main, *arguments]

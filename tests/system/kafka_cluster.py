@@ -169,7 +169,7 @@ class KafkaCluster(Rights, Kafka):
                 incremental_operation=AlterConfigOpType.SET,
             )
             resource = ConfigResource(ResourceType.BROKER, str(node.number), incremental_configs=[place])
-            self.admin.incremental_alter_configs([resource], request_timeout=CHANGE)[resource].result(CHANGE)
+            self.alter_configs(resource)
 
     # Within
 

@@ -6,15 +6,21 @@ import socket
 # Below the range from which Linux takes ports of outgoing connections, so that no client takes one in between.
 FIRST, LAST = 12000, 32000
 
+# What was given is not given again: whoever asked may not listen there yet, nor for the moment.
+given: set[int] = set()
+
 
 def free_port() -> int:
     while True:
         port = random.randint(FIRST, LAST)
+        if port in given:
+            continue
         with socket.socket() as probe:
             try:
                 probe.bind(("127.0.0.1", port))
             except OSError:
                 continue
+            given.add(port)
             return port
 
 

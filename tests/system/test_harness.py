@@ -1,10 +1,11 @@
 """The real parts do what the other tests rest on. No brinkwatch here."""
 
+import random
 import time
 
 from confluent_kafka import Consumer
 
-from . import web
+from . import ports, web
 from .kafka import HOUR_MS, MINUTE_MS, now_ms
 from .prometheus import promtool
 from .spark import killed_in_batch
@@ -19,6 +20,13 @@ groups:
         labels: {severity: critical}
         annotations: {summary: "{{ $value }} seconds behind"}
 """
+
+
+def test_a_port_is_given_once_though_nobody_listens_there_yet(monkeypatch):
+    first, draw = ports.free_port(), random.randint
+    again = iter([first, first])
+    monkeypatch.setattr(ports.random, "randint", lambda low, high: next(again, None) or draw(low, high))
+    assert ports.free_port() != first
 
 
 def test_retention_by_time_moves_the_log_start_to_the_newer_segment(broker, topic):
